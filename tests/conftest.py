@@ -1,0 +1,18 @@
+"""Shared fixtures: where the real data is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data; a test that needs it is skipped where it is absent."""
+    given = os.environ.get("HYPERGRAPH_DATA")
+    folder = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real data: {folder} is absent; set HYPERGRAPH_DATA to the folder that holds it")
+    return folder
