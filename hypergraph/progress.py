@@ -16,7 +16,7 @@ class Report(Protocol):
 
 @contextmanager
 def progress(description: str, total: float | None, *, unit: str = "") -> Iterator[Report]:
-    """A bar with a free note and the time left. ``total=None`` shows a pulse; ``unit="bytes"`` shows sizes."""
+    """A bar with a note and the time left; ``total=None`` pulses, ``unit="bytes"`` counts in sizes."""
     if not sys.stderr.isatty():
         yield lambda completed, note="": None
         return
