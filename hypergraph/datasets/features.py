@@ -1,0 +1,50 @@
+"""What a model gets of the features, which depends on the task and on the training graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from hypergraph.datasets.names import DATASETS
+from hypergraph.sparse import csr_tensor
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+def prepare_features(data: Data, task: str, edge_index: Tensor | None = None) -> Tensor:
+    """The features as published experiments take them; sparse features stay sparse.
+
+    Rows are divided by their sum (Disease for links: left as they are). Airport then gets six columns with
+    its degree in the training graph, one-hot and capped at 5, and a column of ones: 11 columns for nodes,
+    12 for links.
+
+    Args:
+        data: What :func:`load_graph` gave for the same task.
+        task: ``"node"`` or ``"link"``.
+        edge_index: The message-passing graph, ``LinkSplit.train_edge_index`` for links; by default all edges.
+    """
+    x = data.x
+    if not (task == "link" and data.name in ("disease", "disease-hgcn")):
+        # A user's features may have both signs, so that their sum says nothing about their size.
+        x = _divide_rows(x, signed=data.name in DATASETS)
+    if data.name == "airport":
+        source = (data.edge_index if edge_index is None else edge_index)[0]
+        degree = torch.bincount(source, minlength=data.num_nodes).clamp(max=5)
+        columns = torch.nn.functional.one_hot(degree, 6).to(x.dtype)
+        x = torch.cat([x, columns, torch.ones_like(x[:, :1])], dim=1)
+    return x
+
+
+def _divide_rows(x: Tensor, *, signed: bool) -> Tensor:
+    """Divide each row by its sum, or by the sum of absolute values; a row that sums to 0 becomes 0."""
+    if x.layout != torch.sparse_csr:
+        total = (x if signed else x.abs()).sum(dim=1, keepdim=True)
+        return torch.where(total == 0, torch.zeros_like(x), x / total)
+    crow, col, value = x.crow_indices(), x.col_indices(), x.values()
+    row = torch.repeat_interleave(torch.arange(x.shape[0]), crow.diff().long())
+    total = torch.zeros(x.shape[0], dtype=x.dtype).index_add_(0, row, value if signed else value.abs())
+    scale = torch.where(total == 0, torch.zeros_like(total), 1 / total)
+    return csr_tensor(crow, col, value * scale[row], (x.shape[0], x.shape[1]))

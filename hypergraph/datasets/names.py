@@ -1,0 +1,45 @@
+"""What the datasets are called and what is known of them, without importing torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TASKS = ("node", "link")
+NODE_SPLITS = ("hgcn", "strict", "planetoid", "random")
+LINK_SPLITS = ("hgcn", "strict")
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """One row of ``hypergraph data list``. Edges are undirected, without duplicates and self-loops."""
+
+    title: str
+    nodes: int
+    edges: int
+    features: int
+    classes: int
+    split: str
+    fractions: tuple[float, float, float] = (0.7, 0.15, 0.15)
+    link: tuple[int, int, int] | None = None  # nodes, edges, features where links use another graph
+
+
+DATASETS: dict[str, DatasetInfo] = {
+    "cora": DatasetInfo("Citations of machine-learning papers (Planetoid)", 2708, 5278, 1433, 7, "planetoid"),
+    "pubmed": DatasetInfo("Citations of papers on diabetes (Planetoid)", 19717, 44324, 500, 3, "planetoid"),
+    "citeseer": DatasetInfo(
+        "Citations of computer-science papers (Planetoid)", 3327, 4552, 3703, 6, "planetoid"
+    ),
+    "airport": DatasetInfo(
+        "Flight routes between airports (HGCN)", 3188, 18630, 11, 4, "hgcn", link=(3188, 18630, 12)
+    ),
+    "disease": DatasetInfo(
+        "A simulated SIR epidemic on a random tree (embedded, nothing to download)",
+        *(1044, 1043, 1000, 2, "hgcn", (0.3, 0.1, 0.6)),
+        link=(2665, 2664, 11),
+    ),
+    "disease-hgcn": DatasetInfo(
+        "The SIR epidemic that HGCN published",
+        *(1044, 1043, 1000, 2, "hgcn", (0.3, 0.1, 0.6)),
+        link=(2665, 2664, 11),
+    ),
+}
