@@ -17,6 +17,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     "Unknown head 'bmlr'; did you mean 'bmlr-p'? Known: bmlr-p, mlr."
     """
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    # what was typed may be the beginning of a name ("bmlr"): that beats a shorter near miss ("mlr")
+    near = [known for known in names if name and known.startswith(name)]
+    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     hint = f"; did you mean '{near[0]}'?" if near else "."
     return InputError(f"Unknown {kind} '{name}'{hint} Known: {', '.join(names)}.")

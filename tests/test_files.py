@@ -1,0 +1,39 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from hypergraph.files import atomic_path, atomic_write_text
+
+
+def test_replaces_the_file_and_leaves_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "result.json"
+    atomic_write_text(target, "old")
+    atomic_write_text(target, "new δ")
+    assert target.read_text(encoding="utf-8") == "new δ"
+    assert os.listdir(target.parent) == ["result.json"]
+
+
+def test_failure_keeps_the_old_content(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    atomic_write_text(target, "old")
+
+    def fail() -> None:
+        with atomic_path(target) as part:
+            part.write_text("half")
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        fail()
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_suffix_is_kept_and_mode_follows_the_umask(tmp_path: Path) -> None:
+    with atomic_path(tmp_path / "a.npz") as part:
+        assert part.suffix == ".npz"
+        part.write_bytes(b"x")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a.npz").stat().st_mode) == 0o666 & ~mask
