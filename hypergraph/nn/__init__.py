@@ -1,0 +1,36 @@
+"""Heads, layers, convolutions, encoders and decoders; each is imported when first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypergraph._lazy import lazy
+from hypergraph.nn.registry import HEADS, LAYERS, make_head, make_linear, make_space
+
+if TYPE_CHECKING:
+    from hypergraph.geometry.numerics import clip
+    from hypergraph.nn.activation import Activation
+    from hypergraph.nn.linear import BFC, LorentzFC, PoincareFC, TangentLinear
+
+_WHERE = {
+    "BFC": "hypergraph.nn.linear",
+    "Activation": "hypergraph.nn.activation",
+    "LorentzFC": "hypergraph.nn.linear",
+    "PoincareFC": "hypergraph.nn.linear",
+    "TangentLinear": "hypergraph.nn.linear",
+    "clip": "hypergraph.geometry.numerics",
+}
+__all__ = [
+    "BFC",
+    "HEADS",
+    "LAYERS",
+    "Activation",
+    "LorentzFC",
+    "PoincareFC",
+    "TangentLinear",
+    "clip",
+    "make_head",
+    "make_linear",
+    "make_space",
+]
+__getattr__ = lazy(__name__, _WHERE)

@@ -1,0 +1,307 @@
+"""Fully connected layers between hyperbolic spaces of one curvature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from hypergraph.geometry.space import Space
+from hypergraph.nn.activation import resolve_activation
+from hypergraph.nn.functional import (
+    check_points,
+    hyperplane_distances,
+    point_from_distances,
+    product,
+    softplus_inverse,
+    unit,
+)
+
+
+class _Linear(nn.Module):
+    """What the layers share: a weight with DropConnect, and a gyro bias."""
+
+    weight: nn.Parameter
+    bias: nn.Parameter | None
+
+    def __init__(
+        self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.space = space
+        self.dropout = dropout
+        self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
+
+    def dropped(self, weight: Tensor) -> Tensor:
+        """The weight with DropConnect."""
+        return F.dropout(weight, self.dropout, self.training)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.transform(check_points(x, self.space, self.in_channels, self))
+        return y if self.bias is None else self.space.gyro_add(y, self.gyro_bias(self.bias))
+
+    def transform(self, x: Tensor) -> Tensor:
+        """The layer without its gyro bias."""
+        raise NotImplementedError
+
+    def gyro_bias(self, bias: Tensor) -> Tensor:
+        """The gyro bias, a point."""
+        return self.space.exp0(bias)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.space})"
+
+
+class TangentLinear(_Linear):
+    r"""A matrix in the tangent space at the origin, with a gyro bias.
+
+    .. math::
+        y = \mathrm{Exp}_0(W \mathrm{Log}_0(x)) \oplus b
+
+    The Möbius layer of `Hyperbolic Neural Networks <https://arxiv.org/abs/1805.09112>`_ on the ball, LTFC on
+    the Lorentz model, ``nn.Linear`` in flat space.
+
+    Args:
+        in_channels: the dimension n of the input space.
+        out_channels: the dimension m of the output space.
+        space: the space of both.
+        bias: whether to add the gyro bias.
+        dropout: the probability with which an entry of the weight is dropped in training.
+
+    Shapes:
+        - **input:** points ``(..., space.ambient(n))``
+        - **output:** points ``(..., space.ambient(m))``
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
+        self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier with gain sqrt(2) and a zero bias, as HGCN does."""
+        nn.init.xavier_uniform_(self.weight, gain=math.sqrt(2))
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def transform(self, x: Tensor) -> Tensor:
+        return self.space.exp0(product(self.space.log0(x), self.dropped(self.weight)))
+
+
+class _Directions(_Linear):
+    """Unit directions v_k, magnitudes alpha_k > 0 and offsets b_k: what PoincareFC and BFC share."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
+        self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
+        self.raw_alpha = nn.Parameter(torch.empty(out_channels))
+        self.b = nn.Parameter(torch.empty(out_channels))
+
+    def reset_parameters(self) -> None:
+        """Directions and magnitudes of normal vectors of variance 1/(2nm), zero offsets, as HNN++ does."""
+        nn.init.normal_(self.weight, std=(2 * self.in_channels * self.out_channels) ** -0.5)
+        with torch.no_grad():
+            self.raw_alpha.copy_(softplus_inverse(self.weight.norm(dim=-1)))
+        nn.init.zeros_(self.b)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    @property
+    def alpha(self) -> Tensor:
+        """The magnitudes, positive."""
+        return F.softplus(self.raw_alpha)
+
+    @property
+    def v(self) -> Tensor:
+        """The unit directions, with DropConnect."""
+        return unit(self.dropped(self.weight))
+
+
+class PoincareFC(_Directions):
+    r"""The Poincaré fully connected layer of
+    `Hyperbolic Neural Networks++ <https://arxiv.org/abs/2006.08210>`_, with a gyro bias.
+
+    .. math::
+        y = \frac{\omega}{1 + \sqrt{1 - K\lVert\omega\rVert^2}}, \quad
+        \omega_k = \frac{\sinh(\sqrt{-K}\, u_k(x))}{\sqrt{-K}}
+
+    with :math:`u_k` the logits of :class:`~hypergraph.nn.heads.PoincareMLR`.
+
+    Args:
+        in_channels: the dimension n of the input space.
+        out_channels: the dimension m of the output space.
+        space: the space of both.
+        bias: whether to add the gyro bias.
+        dropout: the probability with which an entry of the weight is dropped in training.
+
+    Shapes:
+        - **input:** points ``(..., n)``
+        - **output:** points ``(..., m)``
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
+        self.reset_parameters()
+
+    def transform(self, x: Tensor) -> Tensor:
+        s = (-self.space.K) ** 0.5
+        u = 2 * self.alpha / s * hyperplane_distances(x, self.v, 2 * s * self.b, self.space)
+        return point_from_distances(u, self.space)
+
+
+class BFC(_Directions):
+    r"""The Busemann fully connected layer, on the ball and on the Lorentz model, with a gyro bias.
+
+    .. math::
+        \bar d(y, H_{e_k, e}) = \phi(u_k(x)), \quad u_k(x) = -\alpha_k B^{v_k}(x) + b_k
+
+    that is, the point whose signed distances to the coordinate hyperplanes are the responses.
+
+    The first batch in training (or :meth:`init_from`) centres the responses: far from the origin every
+    Busemann function is positive, so with :math:`b_k = 0` all responses are negative and a ReLU that follows
+    never wakes.
+
+    Args:
+        in_channels: the dimension n of the input space.
+        out_channels: the dimension m of the output space.
+        space: the space of both.
+        bias: whether to add the gyro bias.
+        dropout: the probability with which an entry of the weight is dropped in training.
+        phi: the activation inside, a name that PyG's resolver knows or a module.
+
+    Shapes:
+        - **input:** points ``(..., space.ambient(n))``
+        - **output:** points ``(..., space.ambient(m))``
+    """
+
+    initialised: Tensor
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        space: Space,
+        *,
+        bias: bool = True,
+        dropout: float = 0.0,
+        phi: str | Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
+        self.phi = resolve_activation(phi)
+        # The buffer travels in state_dict; the plain bool is what forward reads, since reading a tensor
+        # would break a compiled graph.
+        self.register_buffer("initialised", torch.tensor(False))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """As :class:`PoincareFC`; the next batch in training initialises again."""
+        super().reset_parameters()
+        self._set_initialised(False)
+
+    def _set_initialised(self, value: bool) -> None:
+        self._initialised = value
+        self.initialised.fill_(value)
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *args)
+        self._initialised = bool(self.initialised)
+
+    @torch.no_grad()
+    def init_from(self, x: Tensor) -> None:
+        r"""Choose :math:`\alpha_k` and :math:`b_k` so that the responses to x have mean 0 and spread 1."""
+        busemann = self.space.busemann(check_points(x, self.space, self.in_channels, self), unit(self.weight))
+        busemann = busemann.reshape(-1, self.out_channels)
+        spread = busemann.std(0, correction=0)
+        alpha = torch.where(spread > 1e-3, 1 / spread, self.alpha)
+        self.raw_alpha.copy_(softplus_inverse(alpha))
+        self.b.copy_(alpha * busemann.mean(0))
+        self._set_initialised(True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and not self._initialised and x.size(0) > 0:
+            self.init_from(x)
+        return super().forward(x)
+
+    def transform(self, x: Tensor) -> Tensor:
+        u = self.b - self.alpha * self.space.busemann(x, self.v)
+        return point_from_distances(self.phi(u), self.space)
+
+
+class LorentzFC(_Linear):
+    r"""The Lorentz fully connected layer of
+    `Fully Hyperbolic Neural Networks <https://arxiv.org/abs/2105.14686>`_, with a gyro bias.
+
+    .. math::
+        y_s = \lambda\,\sigma(v^\top x + b')\,\frac{W\phi(x) + b}{\lVert W\phi(x) + b\rVert}, \quad
+        y_t = \sqrt{\lVert y_s\rVert^2 - 1/K}
+
+    The gyro bias has ambient coordinates, m + 1 of them, as the paper counts; its time follows from the rest.
+
+    Args:
+        in_channels: the dimension n of the input space.
+        out_channels: the dimension m of the output space.
+        space: the space of both.
+        bias: whether to add the gyro bias.
+        dropout: the probability with which an entry of the weight is dropped in training.
+        phi: the activation on the coordinates, a name that PyG's resolver knows or a module.
+
+    Shapes:
+        - **input:** points ``(..., n + 1)``
+        - **output:** points ``(..., m + 1)``
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        space: Space,
+        *,
+        bias: bool = True,
+        dropout: float = 0.0,
+        phi: str | Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        super().__init__(in_channels, out_channels, space, bias=False, dropout=dropout)
+        self.phi = resolve_activation(phi)
+        self.weight = nn.Parameter(torch.empty(out_channels, in_channels + 1))
+        self.b = nn.Parameter(torch.empty(out_channels))
+        self.v = nn.Parameter(torch.empty(1, in_channels + 1))
+        self.b_prime = nn.Parameter(torch.empty(1))
+        self.log_lambda = nn.Parameter(torch.empty(()))
+        self.register_parameter("bias", nn.Parameter(torch.empty(out_channels + 1)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Uniform in 0.02, blind to time at first, and lambda = 10, as HyboNet does."""
+        for weight in (self.weight, self.v):
+            nn.init.uniform_(weight, -0.02, 0.02)
+            with torch.no_grad():
+                weight[:, 0] = 0
+        nn.init.zeros_(self.b)
+        nn.init.zeros_(self.b_prime)
+        nn.init.constant_(self.log_lambda, math.log(10))
+        if self.bias is not None:
+            with torch.no_grad():
+                self.bias.copy_(self.space.origin(self.out_channels))
+
+    def transform(self, x: Tensor) -> Tensor:
+        direction = unit(product(self.phi(x), self.dropped(self.weight)) + self.b)
+        size = self.log_lambda.exp() * torch.sigmoid(product(x, self.dropped(self.v)) + self.b_prime)
+        y_s = size * direction
+        return self.space.project(torch.cat([size, y_s], -1))
+
+    def gyro_bias(self, bias: Tensor) -> Tensor:
+        return self.space.project(bias)

@@ -1,0 +1,285 @@
+"""Every head and layer by the name a person types: the help, the docs and the tests are made from this table.
+
+Nothing here imports torch until something is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hypergraph.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from hypergraph.geometry.space import Space
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered head or layer.
+
+    Args:
+        name: what a person types.
+        kind: ``"head"`` or ``"layer"``.
+        cls: ``"module:Class"``, imported when first made.
+        space: the model it works on: ``"poincare"``, ``"lorentz"`` or ``"euclidean"``.
+        formula: what it computes, in words.
+        params: the number of parameters, for n features and C classes or m outputs (a layer: without the
+            gyro bias, whose number is ``bias``).
+        flops: the paper's count for one point.
+        reference: where it comes from.
+        bias: the number of parameters of the gyro bias; empty for a head.
+    """
+
+    name: str
+    kind: str
+    cls: str
+    space: str
+    formula: str
+    params: str
+    flops: str
+    reference: str
+    bias: str = ""
+
+    def load(self) -> type[nn.Module]:
+        """Import the class."""
+        module, _, cls = self.cls.partition(":")
+        return getattr(importlib.import_module(module), cls)
+
+
+def _head(name: str, cls: str, space: str, formula: str, params: str, flops: str, reference: str) -> Entry:
+    return Entry(name, "head", f"hypergraph.nn.heads:{cls}", space, formula, params, flops, reference)
+
+
+def _layer(
+    name: str, cls: str, space: str, formula: str, params: str, flops: str, reference: str, bias: str = "m"
+) -> Entry:
+    return Entry(name, "layer", f"hypergraph.nn.linear:{cls}", space, formula, params, flops, reference, bias)
+
+
+def _table(*entries: Entry) -> Mapping[str, Entry]:
+    return {entry.name: entry for entry in entries}
+
+
+_BUSEMANN = "Chen et al. 2026, Hyperbolic Busemann Neural Networks"
+_GANEA = "Ganea et al. 2018, Hyperbolic Neural Networks"
+_SHIMIZU = "Shimizu et al. 2021, Hyperbolic Neural Networks++"
+_NGUYEN = "Nguyen et al. 2025, pseudo-Busemann MLR, Cor. 4.3"
+_BDEIR = "Bdeir et al. 2024, Fully Hyperbolic CNNs, Eq. 12"
+_CHAMI = "Chami et al. 2019, Hyperbolic Graph Convolutional Networks"
+_HYBONET = "Chen et al. 2022, Fully Hyperbolic Neural Networks, Eq. 3"
+
+HEADS = _table(
+    _head(
+        "bmlr-p",
+        "BMLR",
+        "poincare",
+        "signed distance to a horosphere: minus alpha_k times the Busemann function towards v_k, plus b_k",
+        "C(n+2)",
+        "C(6n+12)",
+        _BUSEMANN,
+    ),
+    _head(
+        "bmlr-l",
+        "BMLR",
+        "lorentz",
+        "signed distance to a horosphere: minus alpha_k times the Busemann function towards v_k, plus b_k",
+        "C(n+2)",
+        "C(2n+12)",
+        _BUSEMANN,
+    ),
+    _head(
+        "pmlr",
+        "PoincareMLR",
+        "poincare",
+        "2 alpha_k times the signed distance to the geodesic hyperplane with normal v_k at distance 2 b_k",
+        "C(n+2)",
+        "C(4n+52)",
+        f"{_SHIMIZU}, Eq. 6",
+    ),
+    _head(
+        "pmlr-ganea",
+        "GaneaMLR",
+        "poincare",
+        "the Riemannian norm of a_k times the signed distance to the geodesic hyperplane through p_k",
+        "C(2n)",
+        "C(19n+29)",
+        f"{_GANEA}, Eq. 25",
+    ),
+    _head(
+        "pbmlr-p",
+        "PseudoBusemannMLR",
+        "poincare",
+        "minus d(x, p_k) times the Busemann function of (-p_k) + x towards v_k over the norm of (-p_k) + x",
+        "C(2n)",
+        "C(19n+34)",
+        _NGUYEN,
+    ),
+    _head(
+        "lmlr",
+        "LorentzMLR",
+        "lorentz",
+        "|z_k| times the signed distance to the geodesic hyperplane with normal z_k at distance b_k",
+        "C(n+1)",
+        "C(4n+52)",
+        _BDEIR,
+    ),
+    _head(
+        "tangent-p",
+        "TangentMLR",
+        "poincare",
+        "Euclidean MLR on the logarithm at the origin: <a_k, log0(x)> + b_k",
+        "C(n+1)",
+        "C(2n)",
+        _CHAMI,
+    ),
+    _head(
+        "tangent-l",
+        "TangentMLR",
+        "lorentz",
+        "Euclidean MLR on the logarithm at the origin: <a_k, log0(x)> + b_k",
+        "C(n+1)",
+        "C(2n)",
+        _CHAMI,
+    ),
+    _head(
+        "mlr",
+        "TangentMLR",
+        "euclidean",
+        "Euclidean MLR: <a_k, x> + b_k",
+        "C(n+1)",
+        "C(2n)",
+        "multinomial logistic regression",
+    ),
+)
+
+LAYERS = _table(
+    _layer(
+        "mobius",
+        "TangentLinear",
+        "poincare",
+        "Moebius matrix product: exp0(W log0(x))",
+        "mn",
+        "2nm+2n+2m+24",
+        f"{_GANEA}, Eq. 27",
+    ),
+    _layer(
+        "poincare-fc",
+        "PoincareFC",
+        "poincare",
+        "the point whose signed distances to the coordinate hyperplanes are the logits of pmlr",
+        "m(n+2)",
+        "4nm+71m+4",
+        f"{_SHIMIZU}, Eq. 7",
+    ),
+    _layer(
+        "bfc-p",
+        "BFC",
+        "poincare",
+        "the point whose signed distances to the coordinate hyperplanes are phi of the logits of bmlr-p",
+        "m(n+2)",
+        "6nm+29m+4",
+        _BUSEMANN,
+    ),
+    _layer(
+        "ltfc",
+        "TangentLinear",
+        "lorentz",
+        "linear map in the tangent space at the origin: exp0(W log0(x))",
+        "mn",
+        "2nm+2n+2m+24",
+        f"{_GANEA}, Eq. 27, on the Lorentz model",
+    ),
+    _layer(
+        "lorentz-fc",
+        "LorentzFC",
+        "lorentz",
+        "spatial part of norm lambda sigmoid(<v, x> + b') in the direction of W phi(x) + b",
+        "m(n+1)+m+(n+1)+2",
+        "2nm+8m+2n+10",
+        _HYBONET,
+        bias="m+1",
+    ),
+    _layer(
+        "bfc-l",
+        "BFC",
+        "lorentz",
+        "the point whose signed distances to the coordinate hyperplanes are phi of the logits of bmlr-l",
+        "m(n+2)",
+        "2nm+30m+2",
+        _BUSEMANN,
+    ),
+    _layer("linear", "TangentLinear", "euclidean", "W x", "mn", "2nm", "Euclidean linear layer"),
+)
+
+SPACES: Mapping[str, str] = {"poincare": "PoincareBall", "lorentz": "Lorentz", "euclidean": "Euclidean"}
+
+
+def make_space(model: str, K: float = -1.0, learnable: bool = False) -> Space:
+    """The space of this name; ``K`` and ``learnable`` mean nothing to ``"euclidean"``.
+
+    Args:
+        model: ``"poincare"``, ``"lorentz"`` or ``"euclidean"``.
+        K: the curvature, below 0.
+        learnable: whether the curvature is trained.
+    """
+    if model not in SPACES:
+        raise unknown_name("space", model, SPACES)
+    cls = getattr(importlib.import_module("hypergraph.geometry.space"), SPACES[model])
+    return cls() if model == "euclidean" else cls(K=K, learnable=learnable)
+
+
+def make_head(
+    name: str, in_channels: int, num_classes: int, space: Space | None = None, **options: Any
+) -> nn.Module:
+    """The head of this name.
+
+    Args:
+        name: a name in :data:`HEADS`.
+        in_channels: the dimension n of the space.
+        num_classes: the number of classes C.
+        space: the space that the points are in; by default the head's own at K = -1.
+        **options: keyword arguments of the class.
+    """
+    return _make(HEADS, "head", name, in_channels, num_classes, space, options)
+
+
+def make_linear(
+    name: str, in_channels: int, out_channels: int, space: Space | None = None, **options: Any
+) -> nn.Module:
+    """The linear layer of this name.
+
+    Args:
+        name: a name in :data:`LAYERS`.
+        in_channels: the dimension n of the space of the points that come in.
+        out_channels: the dimension m of the space of the points that go out.
+        space: the space of both; by default the layer's own at K = -1.
+        **options: keyword arguments of the class, such as ``bias``, ``dropout`` and ``phi``.
+    """
+    return _make(LAYERS, "layer", name, in_channels, out_channels, space, options)
+
+
+def _make(
+    table: Mapping[str, Entry],
+    kind: str,
+    name: str,
+    in_channels: int,
+    out_channels: int,
+    space: Space | None,
+    options: dict[str, Any],
+) -> nn.Module:
+    if name not in table:
+        raise unknown_name(kind, name, table)
+    entry = table[name]
+    if space is None:
+        space = make_space(entry.space)
+    elif space.model != entry.space:
+        fitting = ", ".join(other.name for other in table.values() if other.space == space.model)
+        raise InputError(
+            f"The {kind} '{name}' works on the {entry.space} model, not on {space!r}; there use {fitting}."
+        )
+    return entry.load()(in_channels, out_channels, space, **options)
