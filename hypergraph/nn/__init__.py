@@ -10,9 +10,23 @@ from hypergraph.nn.registry import HEADS, LAYERS, make_head, make_linear, make_s
 if TYPE_CHECKING:
     from hypergraph.geometry.numerics import clip
     from hypergraph.nn.activation import Activation
+    from hypergraph.nn.heads import (
+        BMLR,
+        GaneaMLR,
+        LorentzMLR,
+        PoincareMLR,
+        PseudoBusemannMLR,
+        TangentMLR,
+    )
     from hypergraph.nn.linear import BFC, LorentzFC, PoincareFC, TangentLinear
 
 _WHERE = {
+    "BMLR": "hypergraph.nn.heads",
+    "GaneaMLR": "hypergraph.nn.heads",
+    "LorentzMLR": "hypergraph.nn.heads",
+    "PoincareMLR": "hypergraph.nn.heads",
+    "PseudoBusemannMLR": "hypergraph.nn.heads",
+    "TangentMLR": "hypergraph.nn.heads",
     "BFC": "hypergraph.nn.linear",
     "Activation": "hypergraph.nn.activation",
     "LorentzFC": "hypergraph.nn.linear",
@@ -22,12 +36,18 @@ _WHERE = {
 }
 __all__ = [
     "BFC",
+    "BMLR",
     "HEADS",
     "LAYERS",
     "Activation",
+    "GaneaMLR",
     "LorentzFC",
+    "LorentzMLR",
     "PoincareFC",
+    "PoincareMLR",
+    "PseudoBusemannMLR",
     "TangentLinear",
+    "TangentMLR",
     "clip",
     "make_head",
     "make_linear",

@@ -1,0 +1,275 @@
+"""Classification heads (multinomial logistic regression): points in, logits out.
+
+Each logit is a signed distance, scaled: to a horosphere (:class:`BMLR`), or to a geodesic hyperplane. On the
+hyperboloid every hyperplane is a linear equation, so each head is one or two matrix products and a few passes
+over batch x classes; no tensor of batch x classes x coordinates exists.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from hypergraph.geometry.numerics import dot, safe_sqrt, sq_norm
+from hypergraph.geometry.space import Space
+from hypergraph.nn.functional import (
+    asinh,
+    check_points,
+    hcothh,
+    hyperplane_distances,
+    product,
+    softplus_inverse,
+    unit,
+)
+
+
+class _Head(nn.Module):
+    """What the heads share: the three arguments, the check on entry, the weight."""
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.num_classes = num_classes
+        self.space = space
+        self.weight = nn.Parameter(torch.empty(num_classes, in_channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.logits(check_points(x, self.space, self.in_channels, self))
+
+    def logits(self, x: Tensor) -> Tensor:
+        """The logits of points that were checked."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.num_classes}, {self.space})"
+
+
+class _Scaled(_Head):
+    """Unit directions v_k, magnitudes alpha_k > 0 and offsets b_k: what BMLR and PoincareMLR share."""
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__(in_channels, num_classes, space)
+        self.raw_alpha = nn.Parameter(torch.empty(num_classes))
+        self.b = nn.Parameter(torch.empty(num_classes))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Directions and magnitudes of normal vectors of variance 1/n, zero offsets, as HNN++ does."""
+        nn.init.normal_(self.weight, std=self.in_channels**-0.5)
+        with torch.no_grad():
+            self.raw_alpha.copy_(softplus_inverse(self.weight.norm(dim=-1)))
+        nn.init.zeros_(self.b)
+
+    @property
+    def alpha(self) -> Tensor:
+        """The magnitudes, positive."""
+        return F.softplus(self.raw_alpha)
+
+    @property
+    def v(self) -> Tensor:
+        """The unit directions."""
+        return unit(self.weight)
+
+
+class BMLR(_Scaled):
+    r"""Busemann multinomial logistic regression, on the ball, the Lorentz model and flat space.
+
+    .. math::
+        u_k(x) = -\alpha_k B^{v_k}(x) + b_k
+
+    which is :math:`\alpha_k` times the signed distance to the horosphere :math:`\{B^{v_k} = b_k/\alpha_k\}`.
+
+    Args:
+        in_channels: the dimension n of the space.
+        num_classes: the number of classes C.
+        space: the space of the points.
+
+    Shapes:
+        - **input:** points ``(..., space.ambient(n))``
+        - **output:** logits ``(..., C)``
+    """
+
+    def logits(self, x: Tensor) -> Tensor:
+        return torch.addcmul(self.b, self.space.busemann(x, self.v), self.alpha, value=-1)
+
+
+class PoincareMLR(_Scaled):
+    r"""The Poincaré MLR of `Hyperbolic Neural Networks++ <https://arxiv.org/abs/2006.08210>`_.
+
+    .. math::
+        u_k(x) = \frac{2\alpha_k}{\sqrt{-K}} \sinh^{-1}\bigl(\lambda_x\sqrt{-K}\langle x, v_k\rangle
+        \cosh(2\sqrt{-K}b_k) - (\lambda_x - 1)\sinh(2\sqrt{-K}b_k)\bigr)
+
+    Args:
+        in_channels: the dimension n of the space.
+        num_classes: the number of classes C.
+        space: the space of the points.
+
+    Shapes:
+        - **input:** points ``(..., n)``
+        - **output:** logits ``(..., C)``
+    """
+
+    def logits(self, x: Tensor) -> Tensor:
+        s = (-self.space.K) ** 0.5
+        return 2 * self.alpha / s * hyperplane_distances(x, self.weight, 2 * s * self.b, self.space)
+
+
+class LorentzMLR(_Head):
+    r"""The Lorentz MLR of `Fully Hyperbolic Convolutional Neural Networks <https://arxiv.org/abs/2303.15919>`_.
+
+    .. math::
+        u_k(x) = \frac{\lVert z_k\rVert}{\sqrt{-K}} \sinh^{-1}\bigl(\sqrt{-K}(\cosh(\sqrt{-K}b_k)
+        \langle \hat z_k, x_s\rangle - \sinh(\sqrt{-K}b_k)\, x_t)\bigr), \quad \hat z_k = z_k/\lVert z_k\rVert
+
+    The published :math:`\beta` is :math:`\lVert z_k\rVert`, since :math:`\cosh^2 - \sinh^2 = 1`. The
+    published :math:`\alpha` prints :math:`\sinh` without its factor :math:`\lVert z_k\rVert x_t`; with it,
+    as here, the logit is the signed distance to the published hyperplane.
+
+    Args:
+        in_channels: the dimension n of the space.
+        num_classes: the number of classes C.
+        space: the space of the points.
+
+    Shapes:
+        - **input:** points ``(..., n + 1)``
+        - **output:** logits ``(..., C)``
+    """
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__(in_channels, num_classes, space)
+        self.b = nn.Parameter(torch.empty(num_classes))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Uniform in 1/sqrt(n), as its source does."""
+        bound = self.in_channels**-0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.b, -bound, bound)
+
+    def logits(self, x: Tensor) -> Tensor:
+        s = (-self.space.K) ** 0.5
+        distances = hyperplane_distances(x, self.weight, s * self.b, self.space)
+        return safe_sqrt(sq_norm(self.weight)).squeeze(-1) / s * distances
+
+
+class GaneaMLR(_Head):
+    r"""The Poincaré MLR of `Hyperbolic Neural Networks <https://arxiv.org/abs/1805.09112>`_, with a point
+    :math:`p_k` for each class.
+
+    .. math::
+        u_k(x) = \frac{\lambda_{p_k}\lVert a_k\rVert}{\sqrt{-K}} \sinh^{-1}\frac{2\sqrt{-K}
+        \langle -p_k\oplus x, a_k\rangle}{(1 + K\lVert -p_k\oplus x\rVert^2)\lVert a_k\rVert}
+
+    With :math:`P = \sqrt{-K}p_k`, :math:`\hat a = a_k/\lVert a_k\rVert`,
+    :math:`h = 2\langle P, \hat a\rangle/(1 - \lVert P\rVert^2)` and :math:`(x_t, x_s)` the point of the
+    Lorentz model, the argument is :math:`\sqrt{-K}(\langle x_s, \hat a + h P\rangle - h x_t)`: one product.
+
+    Args:
+        in_channels: the dimension n of the space.
+        num_classes: the number of classes C.
+        space: the space of the points.
+
+    Shapes:
+        - **input:** points ``(..., n)``
+        - **output:** logits ``(..., C)``
+    """
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__(in_channels, num_classes, space)
+        self.point = nn.Parameter(torch.empty(num_classes, in_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier normals, and every point at the origin, as its source does."""
+        nn.init.xavier_uniform_(self.weight)
+        nn.init.zeros_(self.point)
+
+    def logits(self, x: Tensor) -> Tensor:
+        s = (-self.space.K) ** 0.5
+        P = s * self.space.exp0(self.point)
+        gap = 1 - sq_norm(P)
+        a = unit(self.weight)
+        h = 2 * dot(P, a) / gap
+        normal = s * torch.cat([-h, a + h * P], -1)
+        norm = 2 / gap.squeeze(-1) * safe_sqrt(sq_norm(self.weight)).squeeze(-1)
+        return norm / s * asinh(product(self.space.to_lorentz(x), normal))
+
+
+class PseudoBusemannMLR(_Head):
+    r"""The pseudo-Busemann MLR of Nguyen et al. (2025), with a point :math:`p_k` for each class.
+
+    .. math::
+        u_k(x) = -d(x, p_k) \frac{B^{v_k}(-p_k\oplus x)}{\lVert -p_k\oplus x\rVert}
+
+    The leading minus is in their code, not in their text. Moving x by an isometry moves the ideal point the
+    other way, :math:`B^{v}(-p\oplus x) = B^{v'}(x) + B^{v}(-p)` with :math:`v' = \sqrt{-K}p\oplus v` on the
+    sphere, and :math:`d/\lVert -p\oplus x\rVert = 2h\coth h` with :math:`h = \sqrt{-K}d/2`: two products.
+
+    Args:
+        in_channels: the dimension n of the space.
+        num_classes: the number of classes C.
+        space: the space of the points.
+
+    Shapes:
+        - **input:** points ``(..., n)``
+        - **output:** logits ``(..., C)``
+    """
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__(in_channels, num_classes, space)
+        self.point = nn.Parameter(torch.empty(num_classes, in_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Normal directions, and every point at the origin."""
+        nn.init.normal_(self.weight, std=self.in_channels**-0.5)
+        nn.init.zeros_(self.point)
+
+    def logits(self, x: Tensor) -> Tensor:
+        K = self.space.K
+        s = (-K) ** 0.5
+        p, v = self.space.exp0(self.point), unit(self.weight)
+        P = s * p
+        gap, along = 1 - sq_norm(P), dot(P, v)
+        moved = self.space.busemann(x, unit(2 * (1 + along) * P + gap * v))
+        start = torch.log1p(2 * (sq_norm(P) + along) / gap).mT / s
+        # sinh(h)^2 = (cosh(s d) - 1) / 2, and cosh(s d) is a Minkowski product
+        p = self.space.to_lorentz(p)
+        half = -K / 2 * torch.cat([p[..., :1], -p[..., 1:]], -1)
+        q = (product(self.space.to_lorentz(x), half) - 0.5).clamp_min(0)
+        return -2 * hcothh(q) * (moved + start)
+
+
+class TangentMLR(_Head):
+    r"""Euclidean MLR on the logarithm at the origin.
+
+    .. math::
+        u_k(x) = \langle a_k, \mathrm{Log}_0(x)\rangle + b_k
+
+    The head of `HGCN <https://arxiv.org/abs/1910.12933>`_; in flat space, the usual one.
+
+    Args:
+        in_channels: the dimension n of the space.
+        num_classes: the number of classes C.
+        space: the space of the points.
+
+    Shapes:
+        - **input:** points ``(..., space.ambient(n))``
+        - **output:** logits ``(..., C)``
+    """
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__(in_channels, num_classes, space)
+        self.b = nn.Parameter(torch.empty(num_classes))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Uniform in 1/sqrt(n), as ``nn.Linear`` does."""
+        bound = self.in_channels**-0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.b, -bound, bound)
+
+    def logits(self, x: Tensor) -> Tensor:
+        return product(self.space.log0(x), self.weight) + self.b
