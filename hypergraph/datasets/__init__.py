@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hypergraph._lazy import lazy
 
 if TYPE_CHECKING:
+    from hypergraph.datasets.catalog import Airport, CiteSeer, Cora, Disease, PubMed, SimulatedDisease
     from hypergraph.datasets.features import prepare_features
     from hypergraph.datasets.links import LinkSplit, link_split
     from hypergraph.datasets.load import load_graph
     from hypergraph.datasets.splits import NodeSplit, default_split, node_split
 
-_HOME = {
-    "LinkSplit": "links",
-    "NodeSplit": "splits",
-    "default_split": "splits",
-    "link_split": "links",
-    "load_graph": "load",
-    "node_split": "splits",
-    "prepare_features": "features",
-}
-
 __all__ = [
+    "Airport",
+    "CiteSeer",
+    "Cora",
+    "Disease",
     "LinkSplit",
     "NodeSplit",
+    "PubMed",
+    "SimulatedDisease",
     "default_split",
     "link_split",
     "load_graph",
@@ -31,12 +29,12 @@ __all__ = [
     "prepare_features",
 ]
 
+_HOMES = {
+    "catalog": ["Airport", "CiteSeer", "Cora", "Disease", "PubMed", "SimulatedDisease"],
+    "features": ["prepare_features"],
+    "links": ["LinkSplit", "link_split"],
+    "load": ["load_graph"],
+    "splits": ["NodeSplit", "default_split", "node_split"],
+}
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__ = lazy(__name__, {name: f"{__name__}.{home}" for home, names in _HOMES.items() for name in names})

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypergraph.datasets.hgcn import read_airport, read_disease
+from hypergraph.datasets.catalog import PUBLISHED, SimulatedDisease
 from hypergraph.datasets.names import DATASETS, TASKS
-from hypergraph.datasets.planetoid import read_planetoid
-from hypergraph.datasets.simulated import simulate_disease
-from hypergraph.errors import InputError, unknown_name
+from hypergraph.errors import unknown_name
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -34,22 +31,5 @@ def load_graph(
     if name not in DATASETS:
         raise unknown_name("dataset", name, DATASETS)
     if name == "disease":
-        return simulate_disease(task).to_data()
-    given = data or os.environ.get("HYPERGRAPH_DATA")
-    if not given:
-        raise InputError(f"{name}: give the folder that holds its files with --data or HYPERGRAPH_DATA.")
-    stem = {"disease-hgcn": "disease_nc" if task == "node" else "disease_lp"}.get(name, name)
-    folder = Path(given) / stem
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder.")
-    files = {file.name: file for file in folder.iterdir()}
-    try:
-        if name == "airport":
-            graph = read_airport(files, task)
-        elif name == "disease-hgcn":
-            graph = read_disease(files, task)
-        else:
-            graph = read_planetoid(name, files)
-    except KeyError as missing:
-        raise InputError(f"{folder}: {missing} is missing.") from missing
-    return graph.to_data()
+        return SimulatedDisease(task)[0]
+    return PUBLISHED[name](data=data, task=task)[0]

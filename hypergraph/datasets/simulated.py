@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +20,11 @@ class Epidemic:
     Args:
         num_nodes: Size of the tree.
         children: Fewest and most children of an inner node; the number is uniform between them.
-        susceptible: Probability that a node is susceptible; the others are resistant.
+        susceptible: Probability that a node is susceptible; the others are resistant, and never infected.
+        inheritance: Probability that a node takes after its parent instead.
         transmission: Probability per step that an infected parent infects a susceptible child.
-        transmission_resistant: The same for a resistant child.
         recovery: Probability per step that an infected node recovers, and infects no more.
+        attack_rate: The least and the greatest share of infected nodes; other epidemics are drawn again.
         markers: Number of binary features; a half of them are risk markers, the others protective.
         marker_rate: Probability of a marker that says nothing about its node.
         marker_signal: By how much risk markers are likelier, and protective ones less likely, on a
@@ -31,45 +33,46 @@ class Epidemic:
 
     num_nodes: int = 1044
     children: tuple[int, int] = (2, 6)
-    susceptible: float = 0.6
-    transmission: float = 0.9
-    transmission_resistant: float = 0.02
-    recovery: float = 0.1
+    susceptible: float = 0.4
+    inheritance: float = 0.5
+    transmission: float = 0.95
+    recovery: float = 0.05
+    attack_rate: tuple[float, float] = (0.185, 0.215)
     markers: int = 1000
     marker_rate: float = 0.05
-    marker_signal: float = 0.5
+    marker_signal: float = 0.8
 
 
 NODE = Epidemic()
-LINK = Epidemic(num_nodes=2665, children=(1, 11), markers=0)
-# The first seed whose epidemic has the published balance of classes.
+LINK = Epidemic(num_nodes=2665, children=(1, 11), susceptible=0.5, attack_rate=(0.37, 0.43), markers=10)
 DEFAULT_SEED = 0
 
 
 def simulate_disease(task: str = "node", seed: int = DEFAULT_SEED) -> GraphArrays:
     """Draw a tree, run the epidemic from its root, and describe every node by noisy features.
 
-    A node is of class 1 if it was ever infected. Node classification has sparse binary markers of
-    susceptibility; link prediction has ten noisy measurements of it and the place of the node in the tree.
+    A node is of class 1 if it was ever infected. For nodes the features are sparse binary markers of
+    susceptibility; for links they are ten noisy measurements of it and the place of the node in the tree.
     """
     epidemic = NODE if task == "node" else LINK
-    random = StableRandom(seed, "simulated-disease", task)
-    parent = random_tree(epidemic, random)
-    susceptible = random.uniform(epidemic.num_nodes) < epidemic.susceptible
-    infected = spread(epidemic, parent, susceptible, random)
-    x: sp.csr_matrix | NDArray[np.float32]
-    if task == "node":
-        x = sp.csr_matrix(draw_markers(epidemic, susceptible, random))
-    else:
-        noise = 0.8 * random.normal(10 * epidemic.num_nodes).reshape(-1, 10)
+    for attempt in itertools.count():
+        random = StableRandom(seed, "simulated-disease", task, attempt)
+        parent = random_tree(epidemic, random)
+        susceptible = draw_susceptible(epidemic, parent, random)
+        infected = spread(epidemic, parent, susceptible, random)
+        if epidemic.attack_rate[0] <= infected.mean() <= epidemic.attack_rate[1]:
+            break
+    x = draw_markers(epidemic, susceptible, random)
+    if task == "link":
+        noise = 0.8 * random.normal(x.size).reshape(x.shape)
         x = np.column_stack([susceptible[:, None] + noise, tree_place(parent)]).astype(np.float32)
     return GraphArrays(
         name="disease",
         num_nodes=epidemic.num_nodes,
         edges=simple_edges(np.arange(1, epidemic.num_nodes), parent[1:], epidemic.num_nodes),
-        x=x,
+        x=sp.csr_matrix(x) if task == "node" else x,
         y=infected.astype(np.int64),
-        provenance={"source": "simulated", "generator": "SIR epidemic on a random tree", "seed": seed},
+        provenance={"source": "simulated", "seed": seed, **asdict(epidemic)},
     )
 
 
@@ -81,22 +84,34 @@ def random_tree(epidemic: Epidemic, random: StableRandom) -> NDArray[np.int64]:
     return np.concatenate([[0], parent])
 
 
+def draw_susceptible(
+    epidemic: Epidemic, parent: NDArray[np.int64], random: StableRandom
+) -> NDArray[np.bool_]:
+    """Which nodes are susceptible: the root is, the others take after their parent or not."""
+    own = random.uniform(len(parent)) < epidemic.susceptible
+    inherits = random.uniform(len(parent)) < epidemic.inheritance
+    own[0] = True
+    for node in inherits.nonzero()[0]:
+        own[node] = own[parent[node]]  # parents come before their children
+    return own
+
+
 def spread(
     epidemic: Epidemic, parent: NDArray[np.int64], susceptible: NDArray[np.bool_], random: StableRandom
 ) -> NDArray[np.bool_]:
     """Whether each node is ever infected, the root first. A tree passes the disease down, never back."""
-    last, contact = random.uniform(len(parent)), random.uniform(len(parent))
+    recovers, escapes = random.uniform(len(parent)), random.uniform(len(parent))
     infected = np.zeros(len(parent), dtype=bool)
     infected[0] = True
-    chance = np.where(susceptible, epidemic.transmission, epidemic.transmission_resistant)
     for node in range(1, len(parent)):
-        up = parent[node]
-        if infected[up]:
-            # The parent stays infectious for a geometric number of steps, the same for all its children.
-            steps, still = 1, 1.0 - epidemic.recovery
-            while last[up] < still**steps:
-                steps += 1
-            infected[node] = contact[node] >= (1.0 - chance[node]) ** steps
+        if not (susceptible[node] and infected[parent[node]]):
+            continue
+        # The parent is infectious for a geometric number of steps, the same for all its children.
+        still_ill, still_well = 1.0 - epidemic.recovery, 1.0 - epidemic.transmission
+        while recovers[parent[node]] < still_ill:
+            still_ill *= 1.0 - epidemic.recovery
+            still_well *= 1.0 - epidemic.transmission
+        infected[node] = escapes[node] >= still_well
     return infected
 
 
