@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -32,16 +34,194 @@ def _root(
 ) -> None: ...
 
 
+DATASET = typer.Option(None, help="A dataset's name (see `hypergraph data list`), or a file or folder.")
+ENCODER = typer.Option(None, help="hgcn, hnn, or the Euclidean gcn and mlp.")
+SPLIT = typer.Option(None, help="hgcn, strict, planetoid or random; by default the published one.")
+DIM = typer.Option(None, help="Dimension of the embedding.")
+LAYERS = typer.Option(None, help="Number of the encoder's layers.")
+CURVATURE = typer.Option(None, "--K", help="Curvature, below 0.")
+LEARN_CURVATURE = typer.Option(None, "--learn-curvature/--fix-curvature", help="Train the curvature too.")
+CLIP = typer.Option(None, help="Clip features to this norm before they are lifted.")
+LR = typer.Option(None, help="Learning rate.")
+WEIGHT_DECAY = typer.Option(None, help="L2 weight decay.")
+DROPOUT = typer.Option(None, help="Dropout of weights (DropConnect).")
+EPOCHS = typer.Option(None, help="The most epochs.")
+PATIENCE = typer.Option(None, help="Stop after so many epochs without a better validation metric; 0: never.")
+EVAL_EVERY = typer.Option(None, help="Evaluate after every so many epochs.")
+SEEDS = typer.Option(None, help="How many seeds.")
+SEED = typer.Option(None, help="The first seed.")
+DTYPE = typer.Option(None, help="float32 or float64.")
+DEVICE = typer.Option(None, help="cpu, cuda, cuda:1 ...")
+DATA = typer.Option(None, help="A folder with the raw files of datasets.")
+CONFIG = typer.Option(None, help="A TOML file of settings, or a run's config.toml; flags override it.")
+PRINT_CONFIG = typer.Option(False, "--print-config", help="Print the effective settings and stop.")
+OUT = typer.Option(None, help="The run folder; by default the next free one under runs/.")
+RESUME = typer.Option(None, metavar="RUN", help="Continue this interrupted run.")
+JOBS = typer.Option(None, help="Seeds that run side by side; the numbers do not depend on it.")
+JSON = typer.Option(False, "--json", help="Print one JSON object; everything else goes to standard error.")
+RUN = typer.Argument(metavar="RUN", help="A run folder.")
+RUNS = typer.Argument(metavar="RUN RUN...", help="Run folders of the same task.")
+PREDICTIONS = typer.Option(Path("predictions.csv"), "--out", help="The CSV file to write.")
+
+
+@app.command("node-clf")
+def node_clf(
+    ctx: typer.Context,
+    dataset: str | None = DATASET,
+    head: str | None = typer.Option(None, help="The head: see `hypergraph heads`."),
+    encoder: str | None = ENCODER,
+    linear: str | None = typer.Option(None, help="The encoder's linear layers: see `hypergraph layers`."),
+    split: str | None = SPLIT,
+    dim: int | None = DIM,
+    layers: int | None = LAYERS,
+    K: float | None = CURVATURE,
+    learn_curvature: bool | None = LEARN_CURVATURE,
+    clip: float | None = CLIP,
+    lr: float | None = LR,
+    weight_decay: float | None = WEIGHT_DECAY,
+    dropout: float | None = DROPOUT,
+    epochs: int | None = EPOCHS,
+    patience: int | None = PATIENCE,
+    eval_every: int | None = EVAL_EVERY,
+    seeds: int | None = SEEDS,
+    seed: int | None = SEED,
+    dtype: str | None = DTYPE,
+    device: str | None = DEVICE,
+    data: str | None = DATA,
+    config: str | None = CONFIG,
+    print_config: bool = PRINT_CONFIG,
+    out: str | None = OUT,
+    resume: str | None = RESUME,
+    jobs: int | None = JOBS,
+    json: bool = JSON,
+) -> None:
+    """Train and test node classification: mean ± std over seeds, and a run folder."""
+    _run_task("node-clf", ctx.params)
+
+
+@app.command("link-pred")
+def link_pred(
+    ctx: typer.Context,
+    dataset: str | None = DATASET,
+    fc: str | None = typer.Option(None, help="The linear layers: see `hypergraph layers`."),
+    encoder: str | None = ENCODER,
+    phi: str | None = typer.Option(None, help="The activation inside BFC; none is the identity."),
+    split: str | None = SPLIT,
+    dim: int | None = DIM,
+    layers: int | None = LAYERS,
+    K: float | None = CURVATURE,
+    learn_curvature: bool | None = LEARN_CURVATURE,
+    clip: float | None = CLIP,
+    lr: float | None = LR,
+    weight_decay: float | None = WEIGHT_DECAY,
+    dropout: float | None = DROPOUT,
+    epochs: int | None = EPOCHS,
+    patience: int | None = PATIENCE,
+    eval_every: int | None = EVAL_EVERY,
+    seeds: int | None = SEEDS,
+    seed: int | None = SEED,
+    dtype: str | None = DTYPE,
+    device: str | None = DEVICE,
+    data: str | None = DATA,
+    config: str | None = CONFIG,
+    print_config: bool = PRINT_CONFIG,
+    out: str | None = OUT,
+    resume: str | None = RESUME,
+    jobs: int | None = JOBS,
+    json: bool = JSON,
+) -> None:
+    """Train and test link prediction: mean ± std over seeds, and a run folder."""
+    _run_task("link-pred", ctx.params)
+
+
+def _run_task(task: str, params: dict[str, Any]) -> None:
+    """Run a task with what was typed: words and progress on standard error, the result on standard output."""
+    from hypergraph.tasks import command
+
+    command.run_task(task, dict(params))
+
+
+@app.command()
+def show(run: Path = RUN, json: bool = JSON) -> None:
+    """Print a run: its numbers, settings and files, or how far it is."""
+    from hypergraph.tasks.show import describe
+    from hypergraph.tasks.show import show as print_run
+
+    if json:
+        _print_json(describe(run))
+    else:
+        print_run(run)
+
+
+@app.command()
+def predict(
+    run: Path = RUN,
+    out: Path = PREDICTIONS,
+    seed: int | None = typer.Option(None, help="Whose model; by default the best on validation."),
+) -> None:
+    """Load the model of a run and write its predictions."""
+    from hypergraph.tasks.predict import predict as write_predictions
+
+    typer.echo(f"{write_predictions(run, out, seed)} predictions written to {out}.", err=True)
+
+
+@app.command()
+def compare(runs: list[Path] = RUNS, json: bool = JSON) -> None:
+    """Compare runs, with a paired test over their seeds against the first."""
+    from dataclasses import asdict
+
+    from hypergraph.tasks.compare import compare as compare_runs
+    from hypergraph.tasks.compare import table
+
+    metric, rows = compare_runs(runs)
+    if json:
+        _print_json({"metric": metric, "runs": [asdict(row) for row in rows]})
+    else:
+        from rich.console import Console
+
+        Console().print(table(metric, rows))
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    typer.echo(json.dumps(value, indent=2))
+
+
+def _sentence(error: Any) -> str:
+    """A mistake on the command line in one sentence, with the nearest right name."""
+    import difflib
+    import re
+
+    ctx, said = error.ctx, error.format_message()
+    if match := re.match(r"No such (option|command):? '?(-*[^\s']+)", said):
+        kind, wrong = match.groups()
+        options = [
+            name for parameter in ctx.command.params for name in (*parameter.opts, *parameter.secondary_opts)
+        ]
+        names = [*options, "--help"] if kind == "option" else list(ctx.command.commands)
+        near = difflib.get_close_matches(wrong, names, n=1, cutoff=0.4)
+        said = f"There is no {kind} '{wrong}'" + (f", did you mean '{near[0]}'?" if near else ".")
+    return f"{said.rstrip('.')} (see '{ctx.command_path} --help')."
+
+
 def main() -> None:
     """Run the command line: a mistake in what was given is one sentence on standard error and exit code 2."""
     try:
-        app()
+        code = app(prog_name="hypergraph", standalone_mode=False)
     except InputError as error:
         typer.echo(f"hypergraph: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except Exception as error:
+        # typer's own errors (its module for them differs between versions); anything else is a bug of ours
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ != "NoArgsIsHelpError":  # then the help has been printed
+            typer.echo(f"hypergraph: {_sentence(error)}", err=True)
+        sys.exit(2)
+    if code == 130:
         typer.echo("hypergraph: interrupted.", err=True)
-        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":

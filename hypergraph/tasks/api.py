@@ -1,0 +1,160 @@
+"""The tasks from Python; the command line is a thin layer over these functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hypergraph.errors import InputError, unknown_name
+from hypergraph.tasks.config import Config, LinkConfig, NodeConfig, read_settings, resolve
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from hypergraph.tasks.result import Result
+
+C = TypeVar("C", bound=Config)
+
+
+def node_classification(
+    dataset: str | os.PathLike[str] | Data | None = None,
+    head: str | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    **settings: Any,
+) -> Result:
+    """Train and test node classification over several seeds.
+
+    Args:
+        dataset: A dataset's name, a file or folder, or a PyG graph.
+        head: A registered head; ``bmlr-p`` by default.
+        config: A TOML file of settings.
+        out: The run folder; by default the next free one under ``runs/``.
+        resume: A run folder to continue instead.
+        jobs: How many seeds run side by side; the numbers do not depend on it.
+        say: Told in words what matters before training.
+        **settings: Fields of :class:`hypergraph.tasks.config.NodeConfig`.
+
+    >>> result = node_classification("disease", "bmlr-p", seeds=2)
+    >>> result.mean, result.std, result.folder
+    """
+    return _run(NodeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, say)
+
+
+def link_prediction(
+    dataset: str | os.PathLike[str] | Data | None = None,
+    fc: str | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    **settings: Any,
+) -> Result:
+    """Train and test link prediction over several seeds.
+
+    Args:
+        dataset: A dataset's name, a file or folder, or a PyG graph.
+        fc: A registered linear layer; ``bfc-p`` by default.
+        **settings: Fields of :class:`hypergraph.tasks.config.LinkConfig`.
+
+    The other arguments are those of :func:`node_classification`.
+    """
+    return _run(LinkConfig, dataset, {"fc": fc, **settings}, config, out, resume, jobs, say)
+
+
+def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> C:
+    """The effective configuration of what was given; a wrong name is found here, before torch is imported."""
+    from hypergraph.nn.registry import HEADS, LAYERS
+
+    for name in given:
+        if name not in cls.__dataclass_fields__:
+            raise unknown_name("setting", name, cls.__dataclass_fields__)
+    path = Path(file) if file is not None else None
+    typed = (read_settings(cls, path) if path else {}) | {k: v for k, v in given.items() if v is not None}
+    table, kind = (LAYERS, "layer") if cls.chosen == "fc" else (HEADS, "head")
+    chosen = str(typed.get(cls.chosen) or cls.__dataclass_fields__[cls.chosen].default)
+    for value, names, what in ((chosen, table, kind), (typed.get("linear"), LAYERS, "layer")):
+        if value is not None and value not in names:
+            raise unknown_name(what, str(value), names)
+    return resolve(cls, _portable(given), space=table[chosen].space, file=path)
+
+
+def _portable(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Paths as a run that is resumed from elsewhere finds them; a dataset's name stays a name."""
+    from hypergraph.datasets.names import DATASETS
+
+    paths = {
+        name: str(Path(value).resolve())
+        for name in ("dataset", "data")
+        if (value := given.get(name)) and value not in DATASETS and Path(value).exists()
+    }
+    return {**given, **paths}
+
+
+def _run(
+    cls: type[Config],
+    dataset: Any,
+    given: dict[str, Any],
+    config: str | os.PathLike[str] | None,
+    out: str | os.PathLike[str] | None,
+    resume: str | os.PathLike[str] | None,
+    jobs: int | None,
+    say: Callable[[str], None],
+) -> Result:
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs must be at least 1, got {jobs}.")
+    graph = None if dataset is None or isinstance(dataset, (str, os.PathLike)) else dataset
+    if graph is not None:
+        from hypergraph.datasets import load_graph
+
+        graph = load_graph(graph)
+        given = {"dataset": graph.name, **given}
+    elif dataset is not None:
+        given = {"dataset": os.fspath(dataset), **given}
+    if resume is not None:
+        return _resume(cls, Path(resume), given, graph, config, out, jobs, say)
+    from hypergraph.tasks import runner
+
+    settings = settle(cls, given, config)
+    return runner.run(
+        settings, data=_prepare(settings, graph), out=Path(out) if out else None, jobs=jobs, say=say
+    )
+
+
+def _resume(
+    cls: type[Config],
+    path: Path,
+    given: dict[str, Any],
+    graph: Any,
+    config: object,
+    out: object,
+    jobs: int | None,
+    say: Callable[[str], None],
+) -> Result:
+    from hypergraph.tasks import runner
+    from hypergraph.tasks.run import Run
+
+    if config is not None or out is not None:
+        raise InputError("A run is resumed with its own settings and folder: leave out --config and --out.")
+    folder = Run.open(path)
+    if folder.config.task != cls.task:
+        raise InputError(f"{path}: a run of {folder.config.task}, not of {cls.task}.")
+    folder.check_given(_portable(given))
+    return runner.resume(path, data=_prepare(folder.config, graph), jobs=jobs, say=say)
+
+
+def _prepare(settings: Config, graph: Any) -> Any:
+    if graph is None:
+        return None
+    from hypergraph.tasks.kinds import KINDS
+
+    task: Any = KINDS[settings.task].load_task()
+    return task.prepare(settings, graph)

@@ -1,0 +1,94 @@
+"""The tasks by name, without importing torch, and what each must offer."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hypergraph.tasks.config import Config
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import nn
+    from torch.optim import Optimizer
+
+    from hypergraph.tasks.loop import Schedule
+
+
+class Task(Protocol):
+    """One seed of a task: what the loop trains (``keeper.Trainable``), and what is asked of it then."""
+
+    model: nn.Module
+    optimizer: Optimizer
+    schedule: Schedule
+
+    def __init__(self, config: Any, seed: int, data: Any) -> None: ...
+
+    @staticmethod
+    def load(config: Any) -> Any:
+        """The data of every seed; mistakes in what was asked for are found here, before a folder is made."""
+        ...
+
+    @staticmethod
+    def fingerprint(data: Any) -> str:
+        """A hash of the data: a run goes on, and its model is used, only with the same."""
+        ...
+
+    @staticmethod
+    def about(config: Any, data: Any) -> dict[str, Any]:
+        """What ``result.json`` says of the data: the split, and why it leaks if it does."""
+        ...
+
+    def train_epoch(self, epoch: int) -> float: ...
+
+    def evaluate(self) -> dict[str, float]: ...
+
+    def test(self) -> dict[str, dict[str, float]]:
+        """Metrics of the present weights: ``{"val": {...}, "test": {...}}``."""
+        ...
+
+    def embedding(self) -> dict[str, NDArray[Any]]:
+        """The arrays of ``embedding.npz``: ``points``, ``K``, ``space``, and what is known of each point."""
+        ...
+
+    def predictions(self) -> dict[str, NDArray[np.generic]]:
+        """The columns of ``hypergraph predict``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A task: where its configuration and its class are, and the metric that tables show."""
+
+    config: str
+    task: str
+    metric: str
+
+    def load_config(self) -> type[Config]:
+        return _import(self.config)
+
+    def load_task(self) -> type[Task]:
+        return _import(self.task)
+
+
+KINDS: Mapping[str, Kind] = {
+    "node-clf": Kind("hypergraph.tasks.config:NodeConfig", "hypergraph.tasks.node_clf:NodeClf", "f1"),
+    "link-pred": Kind("hypergraph.tasks.config:LinkConfig", "hypergraph.tasks.link_pred:LinkPred", "auc"),
+}
+
+METRICS: Mapping[str, str] = {
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "auc": "AUC",
+    "ap": "AP",
+    "mcc": "MCC",
+    "loss": "loss",
+}
+
+
+def _import(where: str) -> Any:
+    module, _, name = where.partition(":")
+    return getattr(importlib.import_module(module), name)

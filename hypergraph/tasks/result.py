@@ -1,0 +1,128 @@
+"""What a run found: the object that Python gets, ``result.json`` holds and the commands print."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hypergraph.errors import InputError
+from hypergraph.tasks.kinds import METRICS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass
+class Result:
+    """The numbers of a run, shares between 0 and 1.
+
+    Args:
+        task: ``"node-clf"``, ``"link-pred"`` ...
+        metric: The metric that tables show, such as ``"f1"``.
+        about: What is known of the data: split, and why it leaks if it does.
+        config: The whole configuration.
+        data_sha256: The hash of the data.
+        parameters: The number of trained parameters.
+        seeds: For each seed: ``seed``, ``val`` and ``test`` metrics, ``best_epoch``, ``epochs``, ``seconds``.
+        model_seed: The seed with the best validation metric, whose model the folder holds.
+        versions: Of everything that the numbers may depend on.
+        seconds: Wall time of the command that finished the run.
+        folder: The run folder; not in ``result.json``, which may be moved.
+    """
+
+    task: str
+    metric: str
+    about: dict[str, Any]
+    config: dict[str, Any]
+    data_sha256: str
+    parameters: int
+    seeds: list[dict[str, Any]]
+    model_seed: int
+    versions: dict[str, str]
+    seconds: float
+    folder: Path = field(default_factory=Path)
+
+    def values(self, metric: str | None = None, part: str = "test") -> list[float]:
+        """A metric of each seed."""
+        return [seed[part][metric or self.metric] for seed in self.seeds]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the test metric over the seeds."""
+        return statistics.fmean(self.values())
+
+    @property
+    def std(self) -> float | None:
+        """Its standard deviation over the seeds (n - 1); ``None`` for one seed."""
+        return _std(self.values())
+
+    @property
+    def summary(self) -> dict[str, dict[str, float | None]]:
+        """Mean and standard deviation of every metric, under names like ``test_f1``."""
+        return {
+            f"{part}_{metric}": {
+                "mean": statistics.fmean(self.values(metric, part)),
+                "std": _std(self.values(metric, part)),
+            }
+            for part in ("val", "test")
+            for metric in self.seeds[0][part]
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``result.json`` holds."""
+        values = asdict(self)
+        del values["folder"]
+        return values | {"summary": self.summary}
+
+    @classmethod
+    def read(cls, folder: Path) -> Result:
+        """The result of a finished run."""
+        path = folder / "result.json"
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            values.pop("summary")
+            return cls(**values, folder=folder)
+        except FileNotFoundError:
+            raise InputError(f"{folder}: no result.json there; it is no run, or an unfinished one.") from None
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{path}: not a result written by hypergraph ({error}).") from error
+
+    def headline(self) -> str:
+        """One line: the test metric over the seeds."""
+        return f"test {METRICS[self.metric]} {spread(self.mean, self.std)} ({len(self.seeds)} seeds)"
+
+    def table(self) -> Table:
+        """The seeds and their mean, for a terminal."""
+        from rich.table import Table
+
+        chosen = self.config.get("head") or self.config.get("fc")
+        table = Table(title=f"{self.task} · {self.config['dataset']} · {chosen}", title_justify="left")
+        name = METRICS[self.metric]
+        for column in ("seed", f"val {name}", f"test {name}", "best epoch", "epochs", "seconds"):
+            table.add_column(column, justify="right")
+        for seed in self.seeds:
+            cells = (seed["val"][self.metric], seed["test"][self.metric])
+            table.add_row(
+                str(seed["seed"]),
+                *(f"{100 * cell:.2f}" for cell in cells),
+                str(seed["best_epoch"]),
+                str(seed["epochs"]),
+                f"{seed['seconds']:.1f}",
+            )
+        table.add_section()
+        parts = (self.values(part=part) for part in ("val", "test"))
+        means = (spread(statistics.fmean(part), _std(part)) for part in parts)
+        table.add_row("mean", *means, "", "", f"{self.seconds:.1f}")
+        return table
+
+
+def spread(mean: float, std: float | None) -> str:
+    """Mean ± standard deviation, in per cent."""
+    return f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
+
+
+def _std(values: list[float]) -> float | None:
+    return statistics.stdev(values) if len(values) > 1 else None
