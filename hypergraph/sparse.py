@@ -1,12 +1,16 @@
-"""Sparse CSR tensors, built in one place."""
+"""Sparse matrices that do not change while a model trains: features and adjacencies."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+
+Made = TypeVar("Made")
 
 
 def csr_tensor(crow: Any, col: Any, value: Any, size: tuple[int, int]) -> Tensor:
@@ -24,3 +28,186 @@ def csr_tensor(crow: Any, col: Any, value: Any, size: tuple[int, int]) -> Tensor
         # torch says once per process that the layout is in beta and that its invariants go unchecked.
         warnings.filterwarnings("ignore", "Sparse", UserWarning)
         return torch.sparse_csr_tensor(crow.to(index), col.to(index), value, size)
+
+
+class SparseMatrix:
+    r"""A constant sparse matrix with its transpose, so that ``matrix @ x`` is one SpMM forward and one back.
+
+    Gradients flow to x, to any order, and not to the values. :func:`torch.compile` takes it as an argument,
+    which it refuses for a ``torch.sparse_csr`` tensor.
+
+    Args:
+        csr: the matrix as a ``torch.sparse_csr`` tensor.
+        transposed: its transpose in the same layout; computed where absent.
+    """
+
+    def __init__(self, csr: Tensor, transposed: Tensor | None = None) -> None:
+        if csr.layout != torch.sparse_csr or csr.dim() != 2:
+            raise ValueError(f"a SparseMatrix is made of a 2-d torch.sparse_csr tensor, got {csr.layout}")
+        self.csr = _narrow(csr)
+        self.transposed = _transpose(self.csr) if transposed is None else transposed
+        self._parts = (*_parts(self.csr), *_parts(self.transposed))
+
+    @property
+    def shape(self) -> torch.Size:
+        """Rows and columns."""
+        return self.csr.shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the values."""
+        return self._parts[2].dtype
+
+    @property
+    def T(self) -> SparseMatrix:
+        """The transpose; nothing is copied."""
+        other = object.__new__(SparseMatrix)
+        other.csr, other.transposed = self.transposed, self.csr
+        other._parts = (*self._parts[3:], *self._parts[:3])
+        return other
+
+    def __matmul__(self, x: Tensor) -> Tensor:
+        return spmm(self, x)
+
+    def scale_rows(self, factor: Tensor) -> SparseMatrix:
+        """The matrix with row i multiplied by ``factor[i]``."""
+        crow, col, value, t_crow, t_col, t_value = self._parts
+        rows, columns = self.shape
+        length = crow.diff().long()
+        return SparseMatrix(
+            csr_tensor(crow, col, value * factor.repeat_interleave(length), (rows, columns)),
+            csr_tensor(t_crow, t_col, t_value * factor[t_col.long()], (columns, rows)),
+        )
+
+    def edges(self) -> tuple[Tensor, Tensor]:
+        """The entries as edges from column to row, ``(2, entries)``, and their values."""
+        crow, col, value = self._parts[:3]
+        row = torch.arange(self.shape[0], device=col.device).repeat_interleave(crow.diff().long())
+        return torch.stack([col.long(), row]), value
+
+    def size(self, dim: int) -> int:
+        """As of a tensor."""
+        return self.shape[dim]
+
+    def sq_norms(self) -> Tensor:
+        """The squared norm of every row: shape ``(rows,)``."""
+        return _row_sums(self._parts[0], self._parts[2].square())
+
+    def to(self, *args: Any, **kwargs: Any) -> SparseMatrix:
+        """On another device or of another type, as :meth:`torch.Tensor.to`."""
+        return SparseMatrix(self.csr.to(*args, **kwargs), self.transposed.to(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        return f"SparseMatrix({self.shape[0]}, {self.shape[1]}, nnz={self._parts[2].numel()})"
+
+
+def _parts(csr: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return csr.crow_indices(), csr.col_indices(), csr.values().detach()
+
+
+def _narrow(csr: Tensor) -> Tensor:
+    rows, columns = csr.shape
+    return csr_tensor(*_parts(csr), (rows, columns))
+
+
+def _transpose(csr: Tensor) -> Tensor:
+    rows, columns = csr.shape
+    if csr.values().numel() == 0:
+        return csr_tensor(torch.zeros(columns + 1), torch.zeros(0), csr.values().detach(), (columns, rows))
+    csc = csr.detach().to_sparse_csc()
+    return csr_tensor(csc.ccol_indices(), csc.row_indices(), csc.values(), (columns, rows))
+
+
+def _row_sums(crow: Tensor, value: Tensor) -> Tensor:
+    return torch.segment_reduce(value, "sum", lengths=crow.diff().long(), unsafe=True)
+
+
+def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
+    """``matrix @ x``, spelt as a function because the compiler does not trace the operator."""
+    if torch.compiler.is_compiling():
+        return _spmm(*matrix._parts, x)
+    return _SpMM.apply(x, matrix)
+
+
+class _SpMM(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, matrix: SparseMatrix) -> Tensor:
+        ctx.matrix = matrix
+        if not torch.is_autocast_enabled(x.device.type):
+            return matrix.csr @ x
+        with torch.autocast(x.device.type, enabled=False):  # there is no sparse product in half precision
+            return matrix.csr @ x.to(matrix.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return spmm(ctx.matrix.T, grads[0]), None
+
+
+@torch.library.custom_op("hypergraph::spmm", mutates_args=())
+def _spmm(
+    crow: Tensor, col: Tensor, value: Tensor, t_crow: Tensor, t_col: Tensor, t_value: Tensor, x: Tensor
+) -> Tensor:
+    """The product as an operator on dense tensors: what the compiler can trace."""
+    return csr_tensor(crow, col, value, (crow.numel() - 1, t_crow.numel() - 1)) @ x
+
+
+@_spmm.register_fake
+def _(
+    crow: Tensor, col: Tensor, value: Tensor, t_crow: Tensor, t_col: Tensor, t_value: Tensor, x: Tensor
+) -> Tensor:
+    return x.new_empty(crow.shape[0] - 1, x.shape[1])
+
+
+def _keep(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[:6])
+
+
+def _spmm_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    parts = ctx.saved_tensors
+    return (None,) * 6 + (_spmm(*parts[3:], *parts[:3], grad),)
+
+
+_spmm.register_autograd(_spmm_backward, setup_context=_keep)
+
+
+class Memo:
+    """The last result of a computation, kept while its inputs are the same tensors, unchanged in place.
+
+    A tensor is recognised by identity (through a weak reference, so a new tensor at an old address is not
+    mistaken for it) and by torch's version counter.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the result."""
+        self._seen: tuple[Any, ...] | None = None
+        self._made: Any = None
+
+    def __call__(self, make: Callable[[], Made], *inputs: Any) -> Made:
+        """``make()``, or what it gave last time."""
+        if any(isinstance(given, Tensor) and given.is_inference() for given in inputs):
+            return make()  # an inference tensor has no version counter
+        if self._seen is None or not _same(self._seen, inputs):
+            self._made = make()
+            self._seen = tuple(
+                (weakref.ref(given), given._version) if isinstance(given, Tensor) else given
+                for given in inputs
+            )
+        return self._made
+
+    def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
+        return Memo, ()  # a copy or a pickle of a model starts afresh
+
+
+def _same(seen: tuple[Any, ...], inputs: tuple[Any, ...]) -> bool:
+    if len(seen) != len(inputs):
+        return False
+    for old, new in zip(seen, inputs):
+        if isinstance(new, Tensor):
+            if not isinstance(old, tuple) or old[0]() is not new or old[1] != new._version:
+                return False
+        elif isinstance(old, tuple) or old != new:
+            return False
+    return True

@@ -10,6 +10,10 @@ from hypergraph.nn.registry import HEADS, LAYERS, make_head, make_linear, make_s
 if TYPE_CHECKING:
     from hypergraph.geometry.numerics import clip
     from hypergraph.nn.activation import Activation
+    from hypergraph.nn.adjacency import normalized_adjacency
+    from hypergraph.nn.conv import HGCNConv
+    from hypergraph.nn.decoders import FermiDirac
+    from hypergraph.nn.encoders import GCN, HGCN, HNN, MLP
     from hypergraph.nn.heads import (
         BMLR,
         GaneaMLR,
@@ -28,19 +32,32 @@ _WHERE = {
     "PseudoBusemannMLR": "hypergraph.nn.heads",
     "TangentMLR": "hypergraph.nn.heads",
     "BFC": "hypergraph.nn.linear",
+    "GCN": "hypergraph.nn.encoders",
+    "HGCN": "hypergraph.nn.encoders",
+    "HNN": "hypergraph.nn.encoders",
+    "MLP": "hypergraph.nn.encoders",
     "Activation": "hypergraph.nn.activation",
+    "FermiDirac": "hypergraph.nn.decoders",
+    "HGCNConv": "hypergraph.nn.conv",
     "LorentzFC": "hypergraph.nn.linear",
     "PoincareFC": "hypergraph.nn.linear",
     "TangentLinear": "hypergraph.nn.linear",
     "clip": "hypergraph.geometry.numerics",
+    "normalized_adjacency": "hypergraph.nn.adjacency",
 }
 __all__ = [
     "BFC",
     "BMLR",
+    "GCN",
     "HEADS",
+    "HGCN",
+    "HNN",
     "LAYERS",
+    "MLP",
     "Activation",
+    "FermiDirac",
     "GaneaMLR",
+    "HGCNConv",
     "LorentzFC",
     "LorentzMLR",
     "PoincareFC",
@@ -52,5 +69,6 @@ __all__ = [
     "make_head",
     "make_linear",
     "make_space",
+    "normalized_adjacency",
 ]
 __getattr__ = lazy(__name__, _WHERE)

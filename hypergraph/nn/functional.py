@@ -12,20 +12,23 @@ from hypergraph.errors import InputError
 from hypergraph.geometry import lorentz
 from hypergraph.geometry.numerics import clip, distance_limit, sq_norm
 from hypergraph.geometry.space import Space
+from hypergraph.nn.radial import Lifted
 
 
-def check_points(x: Tensor, space: Space, n: int, layer: nn.Module) -> Tensor:
+def check_points(x: Tensor | Lifted, space: Space, n: int, layer: nn.Module) -> Any:
     """x, in single precision at least; an error where its last dimension is not that of the space."""
     if x.size(-1) != space.ambient(n):
         raise InputError(
             f"{layer} takes points of the {space.model} model with {space.ambient(n)} coordinates, got "
             f"{x.size(-1)} in the last dimension; lift features with space.lift(x) and check in_channels."
         )
-    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    return x.float() if isinstance(x, Tensor) and x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-def product(x: Tensor, weight: Tensor) -> Tensor:
+def product(x: Tensor | Lifted, weight: Tensor) -> Tensor:
     """``x @ weight.T`` in the dtype of the weight: autocast may lower the product, not what follows."""
+    if isinstance(x, Lifted):
+        return x.product(weight)
     return (x @ weight.mT).to(weight.dtype)
 
 
@@ -118,7 +121,12 @@ def hcothh(q: Tensor) -> Tensor:
     return _HCothH.apply(q)
 
 
-def hyperplane_distances(x: Tensor, weight: Tensor, offset: Tensor, space: Space) -> Tensor:
+def busemann(x: Tensor | Lifted, v: Tensor, space: Space) -> Tensor:
+    """``space.busemann(x, v)``, also for sparse features that were lifted."""
+    return x.busemann(v) if isinstance(x, Lifted) else space.busemann(x, v)
+
+
+def hyperplane_distances(x: Tensor | Lifted, weight: Tensor, offset: Tensor, space: Space) -> Tensor:
     r"""Signed distances, times s, to the hyperplanes with normals :math:`z_k` at distances :math:`o_k/s`.
 
     With :math:`(x_t, x_s)` the point of the Lorentz model and :math:`v_k = z_k / \lVert z_k\rVert`,
@@ -131,7 +139,7 @@ def hyperplane_distances(x: Tensor, weight: Tensor, offset: Tensor, space: Space
     s = (-space.K) ** 0.5
     # one product with the whole point, so that no pass over batch x classes is spent on the time
     normal = torch.cat([-s * offset.sinh(), s * offset.cosh() * unit(weight)], -1)
-    return asinh(product(space.to_lorentz(x), normal))
+    return asinh(product(x if isinstance(x, Lifted) else space.to_lorentz(x), normal))
 
 
 def point_from_distances(u: Tensor, space: Space) -> Tensor:

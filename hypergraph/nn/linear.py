@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.functional import (
+    busemann,
     check_points,
     hyperplane_distances,
     point_from_distances,
@@ -20,6 +21,7 @@ from hypergraph.nn.functional import (
     softplus_inverse,
     unit,
 )
+from hypergraph.nn.radial import Lifted, bound, translate
 
 
 class _Linear(nn.Module):
@@ -44,13 +46,17 @@ class _Linear(nn.Module):
         """The weight with DropConnect."""
         return F.dropout(weight, self.dropout, self.training)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor | Lifted) -> Tensor:
         y = self.transform(check_points(x, self.space, self.in_channels, self))
         return y if self.bias is None else self.space.gyro_add(y, self.gyro_bias(self.bias))
 
-    def transform(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor | Lifted) -> Tensor:
         """The layer without its gyro bias."""
         raise NotImplementedError
+
+    def tangent(self, u: Tensor | Lifted) -> Tensor:
+        """``log0(self(exp0(u)))`` for logarithms u at the origin: what a graph convolution aggregates."""
+        return self.space.log0(self(u if isinstance(u, Lifted) else self.space.exp0(u)))
 
     def gyro_bias(self, bias: Tensor) -> Tensor:
         """The gyro bias, a point."""
@@ -94,8 +100,15 @@ class TangentLinear(_Linear):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def transform(self, x: Tensor) -> Tensor:
-        return self.space.exp0(product(self.space.log0(x), self.dropped(self.weight)))
+    def transform(self, x: Tensor | Lifted) -> Tensor:
+        weight = self.dropped(self.weight)
+        w = x.log0(weight) if isinstance(x, Lifted) else product(self.space.log0(x), weight)
+        return self.space.exp0(w)
+
+    def tangent(self, u: Tensor | Lifted) -> Tensor:
+        weight = self.dropped(self.weight)
+        w = u.log0(weight) if isinstance(u, Lifted) else product(u, weight)
+        return bound(w, self.space) if self.bias is None else translate(w, self.bias, self.space)
 
 
 class _Directions(_Linear):
@@ -157,7 +170,7 @@ class PoincareFC(_Directions):
         super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
         self.reset_parameters()
 
-    def transform(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor | Lifted) -> Tensor:
         s = (-self.space.K) ** 0.5
         u = 2 * self.alpha / s * hyperplane_distances(x, self.v, 2 * s * self.b, self.space)
         return point_from_distances(u, self.space)
@@ -221,23 +234,23 @@ class BFC(_Directions):
         self._initialised = bool(self.initialised)
 
     @torch.no_grad()
-    def init_from(self, x: Tensor) -> None:
+    def init_from(self, x: Tensor | Lifted) -> None:
         r"""Choose :math:`\alpha_k` and :math:`b_k` so that the responses to x have mean 0 and spread 1."""
-        busemann = self.space.busemann(check_points(x, self.space, self.in_channels, self), unit(self.weight))
-        busemann = busemann.reshape(-1, self.out_channels)
-        spread = busemann.std(0, correction=0)
+        x = check_points(x, self.space, self.in_channels, self)
+        values = busemann(x, unit(self.weight), self.space).reshape(-1, self.out_channels)
+        spread = values.std(0, correction=0)
         alpha = torch.where(spread > 1e-3, 1 / spread, self.alpha)
         self.raw_alpha.copy_(softplus_inverse(alpha))
-        self.b.copy_(alpha * busemann.mean(0))
+        self.b.copy_(alpha * values.mean(0))
         self._set_initialised(True)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor | Lifted) -> Tensor:
         if self.training and not self._initialised and x.size(0) > 0:
             self.init_from(x)
         return super().forward(x)
 
-    def transform(self, x: Tensor) -> Tensor:
-        u = self.b - self.alpha * self.space.busemann(x, self.v)
+    def transform(self, x: Tensor | Lifted) -> Tensor:
+        u = self.b - self.alpha * busemann(x, self.v, self.space)
         return point_from_distances(self.phi(u), self.space)
 
 
@@ -297,9 +310,12 @@ class LorentzFC(_Linear):
             with torch.no_grad():
                 self.bias.copy_(self.space.origin(self.out_channels))
 
-    def transform(self, x: Tensor) -> Tensor:
-        direction = unit(product(self.phi(x), self.dropped(self.weight)) + self.b)
-        size = self.log_lambda.exp() * torch.sigmoid(product(x, self.dropped(self.v)) + self.b_prime)
+    def transform(self, x: Tensor | Lifted) -> Tensor:
+        weight, v = self.dropped(self.weight), self.dropped(self.v)
+        if isinstance(x, Lifted) and not isinstance(self.phi, nn.Identity):
+            x = x.dense()  # phi acts on coordinates, of which it may leave none at 0
+        direction = unit(product(self.phi(x), weight) + self.b)
+        size = self.log_lambda.exp() * torch.sigmoid(product(x, v) + self.b_prime)
         y_s = size * direction
         return self.space.project(torch.cat([size, y_s], -1))
 

@@ -1,0 +1,160 @@
+"""Graphs as users have them, checked, with the row-normalised adjacency that HGCN aggregates with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from hypergraph.errors import InputError
+from hypergraph.sparse import SparseMatrix, csr_tensor
+
+_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+
+
+class Edges(NamedTuple):
+    """Weighted edges between ``size[0]`` rows that send messages and ``size[1]`` target nodes.
+
+    Target i is among the senders as row ``own + i``; ``own`` is ``None`` where it is not.
+    """
+
+    edge_index: Tensor
+    weight: Tensor
+    size: tuple[int, int]
+    own: int | None
+
+    def matrix(self) -> SparseMatrix:
+        """One row for a target and one column for a sender; parallel edges are summed."""
+        columns, rows = self.size
+        coo = torch.sparse_coo_tensor(
+            self.edge_index.flip(0), self.weight.detach(), (rows, columns), check_invariants=False
+        ).coalesce()
+        row, column = coo.indices()
+        crow = torch.zeros(rows + 1, dtype=torch.long, device=row.device)
+        torch.cumsum(torch.bincount(row, minlength=rows), 0, out=crow[1:])
+        return SparseMatrix(csr_tensor(crow, column, coo.values(), (rows, columns)))
+
+
+def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    """``(edge_index, edge_weight)`` of any graph that PyG knows.
+
+    Args:
+        graph: an ``edge_index`` of shape ``(2, edges)``, a PyG ``EdgeIndex``, or a transposed adjacency (row
+            = target) as a ``torch.sparse`` tensor or a ``torch_sparse.SparseTensor``.
+        edge_weight: the weights that belong to an ``edge_index``.
+    """
+    if hasattr(graph, "to_torch_sparse_coo_tensor"):
+        graph = graph.to_torch_sparse_coo_tensor()
+    if not isinstance(graph, Tensor):
+        raise InputError(
+            f"A graph is an edge_index tensor of shape (2, edges) or a sparse adjacency, not a "
+            f"{type(graph).__name__}."
+        )
+    if graph.layout in _SPARSE:
+        if edge_weight is not None:
+            raise InputError("A sparse adjacency holds its own weights; pass no edge_weight with it.")
+        graph = graph.to_sparse_coo().coalesce()
+        return graph.indices().flip(0), graph.values()
+    return (graph.as_tensor() if hasattr(graph, "as_tensor") else graph), edge_weight
+
+
+def check_edges(edge_index: Tensor, edge_weight: Tensor | None, sources: int, targets: int) -> None:
+    """An :class:`InputError` where the graph does not fit its nodes."""
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.is_floating_point():
+        raise InputError(
+            f"edge_index must be an integer tensor of shape (2, edges), "
+            f"got {edge_index.dtype} of shape {tuple(edge_index.shape)}."
+        )
+    if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
+        raise InputError(
+            f"edge_weight must hold one number for each of the {edge_index.size(1)} edges, "
+            f"got shape {tuple(edge_weight.shape)}."
+        )
+    if edge_index.numel() == 0:
+        return
+    for row, count, role in zip(edge_index, (sources, targets), ("source", "target")):
+        low, high = (int(bound) for bound in row.aminmax())
+        if low < 0 or high >= count:
+            raise InputError(
+                f"edge_index names {role} node {low if low < 0 else high}, but there are features for "
+                f"{count} nodes, numbered from 0; pass the features of every node."
+            )
+    if edge_weight is not None and not (edge_weight.detach().isfinite() & (edge_weight.detach() >= 0)).all():
+        raise InputError("edge_weight must be finite and not negative, since a node divides by their sum.")
+
+
+def check_undirected(edge_index: Tensor, num_nodes: int) -> None:
+    """An :class:`InputError` where some edge has no opposite one."""
+    alone = ~torch.isin(edge_index[0] * num_nodes + edge_index[1], edge_index[1] * num_nodes + edge_index[0])
+    if alone.any():
+        source, target = edge_index[:, alone][:, 0].tolist()
+        raise InputError(
+            f"The graph must be undirected, but {int(alone.sum())} of its edges have no opposite one "
+            f"({source} -> {target} is the first); use torch_geometric.utils.to_undirected."
+        )
+
+
+def normalize(
+    edge_index: Tensor,
+    edge_weight: Tensor | None,
+    sources: int,
+    targets: int | None = None,
+    *,
+    own: bool = True,
+    dtype: torch.dtype = torch.float32,
+) -> Edges:
+    r"""The edges of :math:`D^{-1}(A + I)`, those of I last; differentiable in the weights.
+
+    A loop in the graph is added to that of I, so every node has one.
+
+    Args:
+        edge_index: shape ``(2, edges)``, source first.
+        edge_weight: shape ``(edges,)``; ones by default.
+        sources: the number of source nodes.
+        targets: in a bipartite graph, the number of target nodes: their own messages then follow those of the
+            sources. ``None`` where both are the same nodes.
+        own: whether a target has a message of its own; only a bipartite graph may say no.
+        dtype: of the weights.
+    """
+    source, target = edge_index
+    weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
+    if targets is not None and not own:
+        degree = weight.new_zeros(targets).index_add(0, target, weight)
+        return Edges(edge_index, weight / degree[target].clamp_min(1e-30), (sources, targets), None)
+    node = torch.arange(sources if targets is None else targets, device=source.device)
+    loops = weight.new_ones(node.numel())
+    if targets is None:
+        loop = source == target
+        loops = loops.index_add(0, target[loop], weight[loop])
+        source, target, weight = source[~loop], target[~loop], weight[~loop]
+    offset = 0 if targets is None else sources
+    degree = loops.index_add(0, target, weight)
+    return Edges(
+        torch.stack([torch.cat([source, node + offset]), torch.cat([target, node])]),
+        torch.cat([weight / degree[target], loops / degree]),
+        (offset + node.numel(), node.numel()),
+        offset,
+    )
+
+
+def normalized_adjacency(
+    graph: Any,
+    edge_weight: Tensor | None = None,
+    num_nodes: int | None = None,
+    dtype: torch.dtype | None = None,
+) -> SparseMatrix:
+    r""":math:`D^{-1}(A + I)`, to be computed once and passed in place of ``edge_index``.
+
+    Args:
+        graph: an ``edge_index``, ``EdgeIndex``, ``torch.sparse`` or ``SparseTensor`` adjacency.
+        edge_weight: one weight an edge; ones by default.
+        num_nodes: by default one more than the largest number in ``edge_index``.
+        dtype: of the weights; by default torch's.
+    """
+    edges, weight = to_edges(graph, edge_weight)
+    if num_nodes is None:
+        sparse = isinstance(graph, Tensor) and graph.layout in _SPARSE
+        num_nodes = graph.size(0) if sparse else int(edges.max()) + 1 if edges.numel() else 0
+    check_edges(edges, weight, num_nodes, num_nodes)
+    return normalize(edges, weight, num_nodes, dtype=dtype or torch.get_default_dtype()).matrix()

@@ -1,0 +1,259 @@
+"""The hyperbolic graph convolution, as a PyG message-passing layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
+from torch_geometric.utils import softmax
+
+from hypergraph.errors import InputError
+from hypergraph.geometry import lorentz
+from hypergraph.geometry.numerics import safe_sqrt, sq_norm
+from hypergraph.geometry.space import Space
+from hypergraph.nn.activation import resolve_activation
+from hypergraph.nn.adjacency import Edges, check_edges, check_undirected, normalize, to_edges
+from hypergraph.nn.functional import check_points
+from hypergraph.nn.linear import TangentLinear
+from hypergraph.nn.radial import Lifted, bound
+from hypergraph.nn.registry import make_linear
+from hypergraph.sparse import Memo, SparseMatrix, spmm
+
+DEFAULT_LINEAR = {"poincare": "mobius", "lorentz": "ltfc", "euclidean": "linear"}
+
+
+class HGCNConv(MessagePassing):
+    r"""The graph convolution of `Hyperbolic Graph Convolutional Neural Networks
+    <https://arxiv.org/abs/1910.12933>`_, on the Poincaré ball and on the Lorentz model.
+
+    .. math::
+        h_i = f(x_i), \quad
+        x_i' = \mathrm{Exp}_0^{K'}\Bigl(\sigma\Bigl(\sum_{j \in \mathcal{N}(i) \cup \{i\}}
+        \frac{w_{ij}}{\sum_k w_{ik}}\, \mathrm{Log}_0^{K}(h_j)\Bigr)\Bigr)
+
+    with a linear layer :math:`f` that includes the gyro bias, and :math:`w_{ii}` one more than in the graph.
+
+    :meth:`message` says what is computed. Where neither attention, nor an explainer, nor the gradient of edge
+    weights asks for single messages, one SpMM and composed row scalars compute it; ``conv.fuse = False``
+    turns that off.
+
+    Args:
+        in_channels: the dimension of the input space.
+        out_channels: the dimension of the output space.
+        space: the space of the points that come in, and of the linear layer.
+        out_space: the space of the points that go out, by default the same; its curvature may differ.
+        linear: a registered linear layer by name; by default ``"mobius"`` on the ball, ``"ltfc"`` on Lorentz.
+        act: an activation that PyG's resolver knows, in the tangent space; ``None`` for none.
+        dropout: the probability with which an entry of the weight is dropped in training (DropConnect).
+        bias: whether the linear layer has a gyro bias.
+        cached: keep the normalised adjacency. It is recomputed when another graph comes, or when the tensors
+            of this one are changed in place, and forgotten by :meth:`reset_parameters`.
+        aggregation: ``"tangent"``, at the origin, or ``"centroid"``, the Lorentzian centroid.
+        attention: weigh the neighbours by a softmax of
+            :math:`\mathrm{LeakyReLU}(a^\top[\mathrm{Log}_0(h_i) \Vert \mathrm{Log}_0(h_j)])`.
+        undirected: refuse a graph in which some edge has no opposite one.
+        **options: keyword arguments of the linear layer, such as ``phi`` of BFC.
+
+    Shapes:
+        - **input:** points ``(nodes, space.ambient(in_channels))``, or a pair of them for source and target
+          nodes (the second may be ``None``: then a target has no message of its own); a graph that
+          :func:`~hypergraph.nn.adjacency.to_edges` takes, or the :class:`~hypergraph.sparse.SparseMatrix` of
+          :func:`~hypergraph.nn.adjacency.normalized_adjacency`, which is used as it is; edge weights
+          ``(edges,)`` *(optional)*
+        - **output:** points ``(target nodes, out_space.ambient(out_channels))``
+    """
+
+    linear: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        space: Space,
+        *,
+        out_space: Space | None = None,
+        linear: str | None = None,
+        act: str | Callable[[Tensor], Tensor] | None = "relu",
+        dropout: float = 0.0,
+        bias: bool = True,
+        cached: bool = False,
+        aggregation: str = "tangent",
+        attention: bool = False,
+        undirected: bool = False,
+        **options: Any,
+    ) -> None:
+        if aggregation not in ("tangent", "centroid"):
+            raise InputError(f"Unknown aggregation '{aggregation}'; use 'tangent' or 'centroid'.")
+        super().__init__(aggr="sum")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.space = space
+        self.out_space = space if out_space is None else out_space
+        self.cached = cached
+        self.aggregation = aggregation
+        self.undirected = undirected
+        name = DEFAULT_LINEAR[space.model] if linear is None else linear
+        self.linear = make_linear(
+            name, in_channels, out_channels, space, bias=bias, dropout=dropout, **options
+        )
+        self.act = resolve_activation(act)
+        self.register_parameter("att", nn.Parameter(torch.empty(2, out_channels)) if attention else None)
+        self._memo = Memo()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Initialise anew, and forget the adjacency."""
+        super().reset_parameters()
+        self.linear.reset_parameters()
+        if self.att is not None:
+            nn.init.xavier_uniform_(self.att)
+        self._memo.clear()
+
+    def forward(
+        self,
+        x: Tensor | Lifted | tuple[Tensor, Tensor | None],
+        edge_index: Any,
+        edge_weight: Tensor | None = None,
+        *,
+        tangent: bool = False,
+    ) -> Tensor:
+        """The points of the target nodes.
+
+        Args:
+            x: points, or a pair of them for source and target nodes.
+            edge_index: the graph.
+            edge_weight: one weight an edge.
+            tangent: x and the result are tangent vectors at the origin instead of points: inside an encoder
+                the next layer would undo the map.
+        """
+        bipartite = isinstance(x, tuple)
+        source, target = x if isinstance(x, tuple) else (x, None)
+        h = self._linear(source, tangent)
+        if target is not None:
+            h = torch.cat([h, self._linear(target, tangent)])
+        sizes = (source.size(0), None if target is None else target.size(0))
+        u = self.act(self._aggregate(h, self._graph(edge_index, edge_weight, sizes, bipartite, h.dtype)))
+        if not tangent:
+            return self.out_space.exp0(u)
+        return bound(u, self.out_space) if self.fuse else self.out_space.log0(self.out_space.exp0(u))
+
+    def _linear(self, x: Any, tangent: bool) -> Tensor:
+        """The logarithms at the origin of the points that the linear layer gives."""
+        if isinstance(x, Tensor) and not tangent:
+            x = check_points(x, self.space, self.in_channels, self)
+            if not x.requires_grad and not torch.compiler.is_compiling():
+                check_finite(x)
+        if self.fuse and (tangent or isinstance(x, Lifted)):
+            return self.linear.tangent(x)
+        if self.fuse and isinstance(self.linear, TangentLinear):
+            return self.linear.tangent(self.space.log0(x))
+        if isinstance(x, Lifted):
+            x = x.dense()
+        elif tangent:
+            x = self.space.exp0(x)
+        return self.space.log0(self.linear(x))
+
+    def _graph(
+        self,
+        edge_index: Any,
+        edge_weight: Tensor | None,
+        sizes: tuple[int, int | None],
+        bipartite: bool,
+        dtype: torch.dtype,
+    ) -> SparseMatrix | Edges:
+        """The normalised graph: a matrix for the fast path, else edges."""
+        learns = edge_weight is not None and edge_weight.requires_grad
+        single = self.att is not None or bool(self.explain) or not self.fuse or learns
+
+        def make() -> SparseMatrix | Edges:
+            edges = self._normalize(edge_index, edge_weight, sizes, bipartite, dtype)
+            return edges if single else edges.matrix()
+
+        if isinstance(edge_index, SparseMatrix):
+            return self._as_given(edge_index, sizes, bipartite, single)
+        if not self.cached or learns or not isinstance(edge_index, Tensor):
+            return make()
+        return self._memo(make, edge_index, edge_weight, *sizes, bipartite, single, dtype)
+
+    def _normalize(
+        self,
+        graph: Any,
+        edge_weight: Tensor | None,
+        sizes: tuple[int, int | None],
+        bipartite: bool,
+        dtype: torch.dtype,
+    ) -> Edges:
+        edge_index, edge_weight = to_edges(graph, edge_weight)
+        sources, targets = sizes
+        own = not bipartite or targets is not None
+        if bipartite and targets is None:
+            targets = int(edge_index[1].max()) + 1 if edge_index.numel() else 0
+        check_edges(edge_index, edge_weight, sources, sources if targets is None else targets)
+        if self.undirected:
+            check_undirected(edge_index, sources)
+        return normalize(edge_index, edge_weight, sources, targets, own=own, dtype=dtype)
+
+    def _as_given(
+        self, matrix: SparseMatrix, sizes: tuple[int, int | None], bipartite: bool, single: bool
+    ) -> SparseMatrix | Edges:
+        columns, rows = sizes[0] + (sizes[1] or 0), sizes[1] if bipartite else sizes[0]
+        if matrix.shape[1] != columns or (rows is not None and matrix.shape[0] != rows):
+            raise InputError(
+                f"The adjacency is {matrix.shape[0]} x {matrix.shape[1]}, but there are {columns} rows of "
+                f"features; use normalized_adjacency(edge_index, num_nodes={columns})."
+            )
+        if not single:
+            return matrix
+        own = (sizes[0] if rows is not None else None) if bipartite else 0
+        return Edges(*matrix.edges(), (columns, matrix.shape[0]), own)
+
+    def _aggregate(self, u: Tensor, graph: SparseMatrix | Edges) -> Tensor:
+        if isinstance(graph, Edges) and self.att is not None:
+            graph = graph._replace(weight=self._attention(u, graph))
+        if self.aggregation == "tangent" or self.space.model == "euclidean":
+            return self._sum(u, graph)
+        return self._centroid(self._sum(self.space.to_lorentz(self.space.exp0(u)), graph))
+
+    def _sum(self, x: Tensor, graph: SparseMatrix | Edges) -> Tensor:
+        if isinstance(graph, SparseMatrix):
+            return self.message_and_aggregate(graph, x)
+        return self.propagate(graph.edge_index, x=x, norm=graph.weight, size=graph.size)
+
+    def message(self, x_j: Tensor, norm: Tensor) -> Tensor:
+        return norm.unsqueeze(-1) * x_j
+
+    def message_and_aggregate(self, edge_index: SparseMatrix, x: Tensor) -> Tensor:
+        return spmm(edge_index, x)
+
+    def _centroid(self, total: Tensor) -> Tensor:
+        """The logarithm of the Lorentzian centroid, given a weighted sum of points of the Lorentz model."""
+        K = self.space.K
+        time, rest = total[..., :1], total[..., 1:]
+        # a node without any message has total 0: the origin
+        norm = safe_sqrt(-K * (time.square() - sq_norm(rest))).clamp_min(torch.finfo(total.dtype).tiny)
+        u = lorentz.log0(total / norm, K=K)
+        return u / 2 if self.space.model == "poincare" else u
+
+    def _attention(self, u: Tensor, graph: Edges) -> Tensor:
+        """The softmax over the messages to a node, weighted by the edges."""
+        if graph.own is None:
+            raise InputError("Attention needs the features of the target nodes: pass x as (source, target).")
+        source, target = graph.edge_index
+        score = u @ self.att.T
+        score = F.leaky_relu(score[:, 0][source] + score[:, 1][graph.own + target], 0.2)
+        return softmax(score + graph.weight.log(), target, num_nodes=graph.size[1])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.space})"
+
+
+def check_finite(x: Tensor | SparseMatrix) -> None:
+    """An :class:`InputError` where x holds a NaN or an infinity."""
+    finite = x.sq_norms().isfinite() if isinstance(x, SparseMatrix) else x.isfinite().all(-1)
+    if not finite.all():
+        row = int((~finite).nonzero()[0])
+        raise InputError(f"The features of node {row} are not finite; clean or drop such rows first.")

@@ -1,0 +1,268 @@
+"""Encoders of node features: HGCN and HNN, and their Euclidean baselines, all with one signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+from torch_geometric.nn.dense.linear import Linear
+
+from hypergraph.errors import InputError
+from hypergraph.geometry.numerics import clip as clip_norm
+from hypergraph.geometry.space import Euclidean, Space
+from hypergraph.nn.activation import resolve_activation
+from hypergraph.nn.adjacency import check_edges, to_edges
+from hypergraph.nn.conv import DEFAULT_LINEAR, HGCNConv, check_finite
+from hypergraph.nn.radial import Lifted, bound
+from hypergraph.nn.registry import make_linear
+from hypergraph.sparse import Memo, SparseMatrix
+
+Activation = str | Callable[[Tensor], Tensor] | None
+
+
+class Encoder(nn.Module):
+    """What the encoders share: a stack of layers on lifted features.
+
+    Args:
+        in_channels: the number of features.
+        hidden_channels: the dimension of the space after every layer.
+        num_layers: the number of layers.
+        space: the space of the embeddings; the baselines take only ``Euclidean()``, their default.
+        linear: a registered linear layer by name; by default ``"mobius"`` on the ball, ``"ltfc"`` on Lorentz.
+        act: an activation that PyG's resolver knows, in the tangent space; ``None`` for none.
+        dropout: in the hyperbolic encoders the probability with which an entry of a weight is dropped
+            (DropConnect), in the baselines that of an output before its activation.
+        bias: whether layers have a (gyro) bias.
+        clip: the norm to which features are clipped before they are lifted; ``None`` for none.
+        **options: keyword arguments of the layers.
+
+    Shapes:
+        - **input:** features ``(nodes, in_channels)``, dense, ``torch.sparse_csr`` or a
+          :class:`~hypergraph.sparse.SparseMatrix`; a graph, as for :class:`~hypergraph.nn.conv.HGCNConv`;
+          edge weights ``(edges,)`` *(optional)*
+        - **output:** points ``(nodes, space.ambient(hidden_channels))``
+    """
+
+    layers: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        space: Space | None = None,
+        *,
+        linear: str | None = None,
+        act: Activation = "relu",
+        dropout: float = 0.0,
+        bias: bool = True,
+        clip: float | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        self.in_channels = in_channels
+        self.hidden_channels = hidden_channels
+        self.num_layers = num_layers
+        self.space = self._check_space(space)
+        self.linear = linear
+        self.act = resolve_activation(act)
+        self.dropout = dropout
+        self.clip = clip
+        widths = [in_channels] + [hidden_channels] * num_layers
+        self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
+        self._features = Memo()
+
+    def _check_space(self, space: Space | None) -> Space:
+        if space is None:
+            raise InputError(f"{type(self).__name__} needs a space, such as PoincareBall(K=-1.0).")
+        return space
+
+    def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
+        """One layer."""
+        raise NotImplementedError
+
+    def reset_parameters(self) -> None:
+        """Initialise anew, and forget what was kept of features and graph."""
+        self._features.clear()
+        for layer in self.layers:
+            layer.reset_parameters()
+
+    def lift(self, x: Tensor | SparseMatrix) -> Tensor | Lifted:
+        """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
+        if torch.compiler.is_compiling():
+            return self._lift(x)
+        K = self.space.K
+        if isinstance(x, SparseMatrix) or x.layout != torch.strided:
+            key = x.csr if isinstance(x, SparseMatrix) else x
+            return self._features(lambda: self._lift(self._checked(x)), key, self.clip)
+        if x.requires_grad or K.requires_grad:
+            return self._lift(self._checked(x))
+        return self._features(lambda: self._lift(self._checked(x)), x, self.clip, K)
+
+    def _checked(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
+        """x without NaN and of the right width; CSR with its transpose."""
+        if len(x.shape) != 2 or x.shape[1] != self.in_channels:
+            raise InputError(
+                f"{self} takes features of shape (nodes, {self.in_channels}), got {tuple(x.shape)}; "
+                f"check in_channels."
+            )
+        if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
+            raise InputError(
+                f"Sparse features must be torch.sparse_csr, got {x.layout}; use x.to_sparse_csr()."
+            )
+        if isinstance(x, Tensor) and x.layout == torch.sparse_csr:
+            x = SparseMatrix(x)
+        check_finite(x)
+        return x
+
+    def _lift(self, x: Tensor | SparseMatrix) -> Tensor | Lifted:
+        if isinstance(x, Tensor):
+            return bound(x if self.clip is None else clip_norm(x, self.clip), self.space)
+        if self.clip is not None:
+            x = x.scale_rows((self.clip / x.sq_norms().sqrt().clamp_min(1e-30)).clamp_max(1))
+        return Lifted(x, self.space)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.in_channels}, {self.hidden_channels}, "
+            f"num_layers={self.num_layers}, {self.space})"
+        )
+
+
+class HGCN(Encoder):
+    r"""A stack of :class:`~hypergraph.nn.conv.HGCNConv`, after
+    `Hyperbolic Graph Convolutional Neural Networks <https://arxiv.org/abs/1910.12933>`_.
+
+    See :class:`Encoder` for the arguments; ``**options`` are those of the convolution, where ``cached`` is on
+    by default.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for conv in self.layers[1:]:
+            conv._memo = self.layers[0]._memo  # one graph, normalised once
+
+    def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> HGCNConv:
+        options = {"cached": True, **options}
+        return HGCNConv(
+            in_channels,
+            out_channels,
+            self.space,
+            linear=self.linear,
+            act=self.act,
+            dropout=self.dropout,
+            **options,
+        )
+
+    def forward(
+        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        if edge_index is None:
+            raise InputError("HGCN needs a graph: pass edge_index.")
+        u: Any = self.lift(x)
+        for conv in self.layers:
+            u = conv(u, edge_index, edge_weight, tangent=True)
+        return self.space.exp0(u)
+
+
+class HNN(Encoder):
+    r"""Hyperbolic linear layers with an activation in the tangent space, after `Hyperbolic Neural Networks
+    <https://arxiv.org/abs/1805.09112>`_; blind to the graph. See :class:`Encoder` for the arguments;
+    ``**options`` are those of the linear layer.
+    """
+
+    def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
+        name = DEFAULT_LINEAR[self.space.model] if self.linear is None else self.linear
+        return make_linear(name, in_channels, out_channels, self.space, dropout=self.dropout, **options)
+
+    def forward(
+        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        u: Any = self.lift(x)
+        for layer in self.layers:
+            u = bound(self.act(layer.tangent(u)), self.space)
+        return self.space.exp0(u)
+
+
+class _Flat(Encoder):
+    def _check_space(self, space: Space | None) -> Space:
+        if space is None:
+            return Euclidean()
+        if space.model != "euclidean":
+            raise InputError(f"{type(self).__name__} is a Euclidean baseline: its space is Euclidean().")
+        return space
+
+    def finish(self, x: Tensor) -> Tensor:
+        """Dropout and activation of the output of a layer."""
+        return self.act(F.dropout(x, self.dropout, self.training))
+
+
+class MLP(_Flat):
+    """Linear layers with activations: :class:`HNN` in flat space. See :class:`Encoder` for the arguments."""
+
+    def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
+        name = DEFAULT_LINEAR["euclidean"] if self.linear is None else self.linear
+        return make_linear(name, in_channels, out_channels, self.space, **options)
+
+    def forward(
+        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        u: Any = self.lift(x)
+        for layer in self.layers:
+            u = self.finish(layer.tangent(u))
+        return u
+
+
+class _Linear(Linear):
+    """PyG's linear layer, for sparse features too."""
+
+    def forward(self, x: Tensor | Lifted) -> Tensor:
+        return x.log0(self.weight) if isinstance(x, Lifted) else super().forward(x)
+
+
+class GCN(_Flat):
+    r"""PyG's :class:`~torch_geometric.nn.conv.GCNConv` in a stack, after `Semi-Supervised Classification with
+    Graph Convolutional Networks <https://arxiv.org/abs/1609.02907>`_. See :class:`Encoder` for the arguments.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.linear is not None:
+            raise InputError("GCN has PyG's own linear layer; leave out linear.")
+        self._graph = Memo()
+
+    def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
+        conv = GCNConv(in_channels, out_channels, normalize=False, **options)
+        conv.lin = _Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+        return conv
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        self._graph.clear()
+
+    def forward(
+        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        if edge_index is None:
+            raise InputError("GCN needs a graph: pass edge_index.")
+        u: Any = self.lift(x)
+
+        def normalized() -> tuple[Tensor, Tensor]:
+            edges, weight = to_edges(edge_index, edge_weight)
+            check_edges(edges, weight, u.size(0), u.size(0))
+            return gcn_norm(edges, weight, u.size(0), dtype=u.dtype)
+
+        learns = edge_weight is not None and edge_weight.requires_grad
+        keep = isinstance(edge_index, Tensor) and not learns and not torch.compiler.is_compiling()
+        edges, weight = self._graph(normalized, edge_index, edge_weight, u.size(0)) if keep else normalized()
+        for conv in self.layers:
+            u = self.finish(conv(u, edges, weight))
+        return u
