@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hypergraph.datasets.catalog import PUBLISHED, SimulatedDisease
 from hypergraph.datasets.names import DATASETS, TASKS
-from hypergraph.errors import unknown_name
+from hypergraph.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def load_graph(
-    name_or_path: str | os.PathLike[str], *, data: str | os.PathLike[str] | None = None, task: str = "node"
-) -> Data:
+def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None, task: str = "node") -> Data:
     """Load one graph: features (sparse CSR where sparse), undirected edges, labels, masks, provenance.
 
     Args:
-        name_or_path: A name from :data:`hypergraph.datasets.names.DATASETS`.
+        name_or_path: A name from :data:`hypergraph.datasets.names.DATASETS`; ``pyg:Name`` for a PyG dataset;
+            a file or folder of one's own; a networkx graph or a PyG ``Data``.
         data: A folder that holds the raw files, looked in first; by default ``HYPERGRAPH_DATA``.
         task: ``"node"`` or ``"link"``: Airport and Disease have other features for links.
 
@@ -27,9 +27,31 @@ def load_graph(
     """
     if task not in TASKS:
         raise unknown_name("task", task, TASKS)
-    name = str(name_or_path)
-    if name not in DATASETS:
-        raise unknown_name("dataset", name, DATASETS)
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        return _from_object(name_or_path)
+    name = os.fspath(name_or_path)
     if name == "disease":
         return SimulatedDisease(task)[0]
-    return PUBLISHED[name](data=data, task=task)[0]
+    if name in PUBLISHED:
+        return PUBLISHED[name](data=data, task=task)[0]
+    if name.startswith("pyg:"):
+        from hypergraph.datasets.pyg import read_pyg_dataset
+
+        return read_pyg_dataset(name).to_data()
+    path = Path(name)
+    if path.exists():
+        from hypergraph.datasets.own import read_own_graph
+
+        return read_own_graph(path).to_data()
+    if path.suffix or len(path.parts) > 1:
+        raise InputError(f"{name}: no such file or folder.")
+    raise unknown_name("dataset", name, [*DATASETS, "pyg:Name", "a file or folder"])
+
+
+def _from_object(graph: Any) -> Data:
+    import networkx as nx
+
+    from hypergraph.datasets.markup import from_networkx
+    from hypergraph.datasets.pyg import from_data
+
+    return (from_networkx(graph) if isinstance(graph, nx.Graph) else from_data(graph)).to_data()
