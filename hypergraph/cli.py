@@ -59,6 +59,7 @@ OUT = typer.Option(None, help="The run folder; by default the next free one unde
 RESUME = typer.Option(None, metavar="RUN", help="Continue this interrupted run.")
 JOBS = typer.Option(None, help="Seeds that run side by side; the numbers do not depend on it.")
 JSON = typer.Option(False, "--json", help="Print one JSON object; everything else goes to standard error.")
+FOLDER = typer.Argument(metavar="FOLDER", help="A folder of raw files, or of a graph of your own.")
 RUN = typer.Argument(metavar="RUN", help="A run folder.")
 RUNS = typer.Argument(metavar="RUN RUN...", help="Run folders of the same task.")
 PREDICTIONS = typer.Option(Path("predictions.csv"), "--out", help="The CSV file to write.")
@@ -180,6 +181,78 @@ def compare(runs: list[Path] = RUNS, json: bool = JSON) -> None:
         from rich.console import Console
 
         Console().print(table(metric, rows))
+
+
+data_app = typer.Typer(no_args_is_help=True, help="List, describe, fetch and check datasets.")
+app.add_typer(data_app, name="data")
+
+
+@data_app.command("list")
+def data_list(data: str | None = DATA, json: bool = JSON) -> None:
+    """List the datasets, and where their files are."""
+    from hypergraph.datasets import report
+
+    rows = report.list_datasets(data)
+    if json:
+        _print_json(rows)
+    else:
+        _print_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+
+
+@data_app.command("info")
+def data_info(
+    name: str = typer.Argument(metavar="NAME", help="A dataset's name, or a file or folder of your own."),
+    data: str | None = DATA,
+    json: bool = JSON,
+) -> None:
+    """Describe a dataset, or a graph of your own."""
+    from hypergraph.datasets import report
+
+    _print_record(report.describe(name, data), json)
+
+
+@data_app.command("fetch")
+def data_fetch(name: str = typer.Argument(metavar="NAME"), json: bool = JSON) -> None:
+    """Fetch the files of a dataset to the cache, and verify them."""
+    from hypergraph.datasets import report
+
+    _print_record(report.fetch(name), json)
+
+
+@data_app.command("check")
+def data_check(folder: Path = FOLDER, json: bool = JSON) -> None:
+    """Verify the files in a folder by their checksums, or read it as a graph of your own."""
+    from hypergraph.datasets import report
+
+    checked = report.check(folder)
+    _print_record(checked, json)
+    if not checked["ok"]:
+        raise InputError(f"{folder}: damaged: {', '.join(checked['damaged'])}; fetch them again.")
+
+
+def _print_record(record: dict[str, Any], json: bool) -> None:
+    """Print nested facts, one a line."""
+    if json:
+        _print_json(record)
+        return
+
+    def lines(value: Any, depth: int) -> None:
+        for key, inner in value.items():
+            if isinstance(inner, dict):
+                typer.echo(f"{'  ' * depth}{key}:")
+                lines(inner, depth + 1)
+            else:
+                shown = ", ".join(map(str, inner)) if isinstance(inner, list) else inner
+                typer.echo(f"{'  ' * depth}{key}: {shown}")
+
+    lines(record, 0)
+
+
+def _print_table(columns: list[str], rows: list[list[str]]) -> None:
+    """Print columns under their names; the last one may be as long as it likes."""
+    widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
+    for row in (columns, *rows):
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
 def _print_json(value: Any) -> None:

@@ -60,3 +60,11 @@ def both_directions(edges: NDArray[np.int64], num_nodes: int) -> NDArray[np.int6
     keys = np.concatenate([edges[0] * num_nodes + edges[1], edges[1] * num_nodes + edges[0]])
     keys.sort()
     return np.stack([keys // max(num_nodes, 1), keys % max(num_nodes, 1)])
+
+
+def fitting_layout(x: Any) -> Any:
+    """Features as CSR where that is the smaller of the two, and as an array where they are mostly filled."""
+    if sp.issparse(x):
+        return x.toarray() if x.nnz > 0.5 * x.shape[0] * x.shape[1] else x
+    # A few columns are as fast dense, however empty they are.
+    return sp.csr_matrix(x) if x.shape[1] >= 64 and np.count_nonzero(x) < 0.2 * x.size else x

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hypergraph.datasets.arrays import GraphArrays, simple_edges
+from hypergraph.datasets.arrays import GraphArrays, fitting_layout, simple_edges
 from hypergraph.errors import InputError
 
 Where = Callable[[int], str]
@@ -103,7 +103,7 @@ def checked_features(x: Any, where: str, node: Where) -> Any:
         raise InputError(
             f"{node(int(row))}: feature {column + 1} is {x[row, column]}, where a finite number is needed."
         )
-    return x
+    return fitting_layout(x)
 
 
 def checked_labels(y: NDArray[Any], where: str, node: Where) -> NDArray[np.int64]:

@@ -36,7 +36,7 @@ def download(url: str, path: Path, *, sha256: str | None) -> None:
                 # The server has nothing beyond what is here: either it is whole, or it is another file.
                 complete = True
             elif isinstance(error, (urllib.error.URLError, FileNotFoundError)) or attempt == _ATTEMPTS - 1:
-                raise InputError(f"{url}: {error}") from error
+                raise InputError(f"{url}: {getattr(error, 'reason', error)}") from error
             else:
                 continue
         if not complete:

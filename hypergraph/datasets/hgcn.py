@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hypergraph.datasets.arrays import GraphArrays, simple_edges
+from hypergraph.datasets.arrays import GraphArrays, fitting_layout, simple_edges
 from hypergraph.datasets.unpickle import restricted_load
 from hypergraph.errors import InputError
 
@@ -63,12 +63,11 @@ def read_disease(files: dict[str, Path], task: str) -> GraphArrays:
             f"{features_path}: {len(labels)} finite rows expected, {features.shape[0]} rows found; "
             "download the file again."
         )
-    dense = features.nnz > 0.5 * features.shape[0] * features.shape[1]
     features.sort_indices()
     return GraphArrays(
         name="disease-hgcn",
         num_nodes=len(labels),
         edges=simple_edges(pairs[:, 0], pairs[:, 1], len(labels)),
-        x=features.toarray() if dense else features,
+        x=fitting_layout(features),
         y=labels,
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypergraph.datasets.catalog import PUBLISHED, SimulatedDisease
-from hypergraph.datasets.names import DATASETS, TASKS
-from hypergraph.errors import InputError, unknown_name
+from hypergraph.datasets.names import TASKS, unknown_dataset
+from hypergraph.errors import unknown_name
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -43,9 +43,7 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
         from hypergraph.datasets.own import read_own_graph
 
         return read_own_graph(path).to_data()
-    if path.suffix or len(path.parts) > 1:
-        raise InputError(f"{name}: no such file or folder.")
-    raise unknown_name("dataset", name, [*DATASETS, "pyg:Name", "a file or folder"])
+    raise unknown_dataset(name)
 
 
 def _from_object(graph: Any) -> Data:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from hypergraph.errors import InputError, unknown_name
 
 TASKS = ("node", "link")
 NODE_SPLITS = ("hgcn", "strict", "planetoid", "random")
@@ -43,3 +46,10 @@ DATASETS: dict[str, DatasetInfo] = {
         link=(2665, 2664, 11),
     ),
 }
+
+
+def unknown_dataset(name: str) -> InputError:
+    """The error for what is neither a dataset's name nor a file."""
+    if Path(name).suffix or len(Path(name).parts) > 1:
+        return InputError(f"{name}: no such file or folder.")
+    return unknown_name("dataset", name, [*DATASETS, "pyg:Name", "a file or folder"])

