@@ -54,21 +54,38 @@ def first_non_finite(model: nn.Module, rerun: Callable[[], object]) -> str | Non
     """The name of the module whose output is the first that is not finite while ``rerun`` runs."""
     found: list[str] = []
 
-    def watch(name: str) -> Callable[[nn.Module, Any, Any], None]:
-        def hook(module: nn.Module, args: Any, output: Any) -> None:
-            if not found and isinstance(output, Tensor) and not output.isfinite().all():
-                found.append(f"{name} ({type(module).__name__})")
+    def look(name: str, module: nn.Module, output: Any) -> None:
+        if not found and isinstance(output, Tensor) and not output.isfinite().all():
+            found.append(f"{name} ({type(module).__name__})")
 
-        return hook
+    def watch(name: str, module: Any) -> Callable[[], None]:
+        hook = module.register_forward_hook(lambda module, args, output: look(name, module, output))
+        if not hasattr(module, "tangent"):
+            return hook.remove
+        # Encoders call this method of a layer and skip its forward, which the hook would see.
+        tangent = module.tangent
 
-    hooks = [module.register_forward_hook(watch(name)) for name, module in model.named_modules() if name]
+        def watched(*args: Any) -> Any:
+            output = tangent(*args)
+            look(name, module, output)
+            return output
+
+        module.tangent = watched
+
+        def remove() -> None:
+            hook.remove()
+            del module.tangent
+
+        return remove
+
+    undo = [watch(name, module) for name, module in model.named_modules() if name]
     try:
         rerun()
     except NonFinite:
         pass
     finally:
-        for hook in hooks:
-            hook.remove()
+        for remove in undo:
+            remove()
     return found[0] if found else None
 
 

@@ -1,0 +1,145 @@
+"""Link prediction: an encoder of linear layers, a Fermi-Dirac decoder, AUC and average precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hypergraph.datasets import link_split
+from hypergraph.errors import InputError
+from hypergraph.geometry.space import Space
+from hypergraph.nn.decoders import FermiDirac
+from hypergraph.nn.registry import LAYERS, make_space
+from hypergraph.tasks import graph as graphs
+from hypergraph.tasks import metrics
+from hypergraph.tasks.config import LinkConfig
+from hypergraph.tasks.graph import GraphData
+from hypergraph.tasks.guard import step, telemetry
+from hypergraph.tasks.loop import Schedule
+
+
+class LinkPredictor(nn.Module):
+    """An encoder and a decoder of pairs of its points."""
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+
+    def forward(self, x: Tensor, edge_index: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """The points, and the logits of the pairs."""
+        z = self.encoder(x, edge_index)
+        return z, self.decoder(z, pairs)
+
+
+class LinkPred:
+    """One seed of link prediction; see :class:`hypergraph.tasks.kinds.Task`."""
+
+    def __init__(self, config: LinkConfig, seed: int, data: GraphData) -> None:
+        self.data, self.split, self.seed = data, data.split, seed
+        self.config = config
+        self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
+        space = make_space(LAYERS[config.fc].space, config.K, config.learn_curvature)
+        options = {"phi": None if config.phi == "none" else config.phi} if config.fc.startswith("bfc") else {}
+        encoder = graphs.make_encoder(config, self.x.shape[1], space, config.fc, **options)
+        self.space: Space = encoder.space
+        self.model = LinkPredictor(encoder, FermiDirac(self.space, config.r, config.t)).to(config.device)
+        self.optimizer = graphs.make_optimizer(self.model, config)
+        self.schedule = Schedule(
+            epochs=config.epochs,
+            select="val_mean",
+            patience=config.patience or None,
+            min_epochs=config.min_epochs,
+            eval_every=config.eval_every,
+        )
+        self.train_pos = graphs.move(self.split.train_pos, config)
+        self.pairs = {}
+        for part in ("val", "test"):
+            both = [getattr(self.split, f"{part}_{sign}") for sign in ("pos", "neg")]
+            self.pairs[part] = graphs.move(torch.cat(both, dim=1), config)
+
+    @staticmethod
+    def load(config: LinkConfig) -> GraphData:
+        return LinkPred.prepare(config, graphs.load(config, "link"))
+
+    @staticmethod
+    def prepare(config: LinkConfig, graph: Any) -> GraphData:
+        """Split the edges of a graph and prepare its features."""
+        flat = LAYERS[config.fc].space == "euclidean"
+        if flat != (config.encoder in ("gcn", "mlp")):
+            fitting = "gcn or mlp" if flat else "hnn or hgcn"
+            raise InputError(
+                f"The layer '{config.fc}' is {LAYERS[config.fc].space}, and the encoder {config.encoder} "
+                f"has no such layers; use --encoder {fitting}."
+            )
+        split = link_split(graph, config.split or "hgcn", config.split_seed)
+        x = graphs.features(graph, "link", split.train_edge_index)
+        return GraphData(graph, split, x, split.train_edge_index)
+
+    @staticmethod
+    def fingerprint(data: GraphData) -> str:
+        return graphs.fingerprint(data.graph)
+
+    @staticmethod
+    def about(config: LinkConfig, data: GraphData) -> dict[str, Any]:
+        sizes = {part: getattr(data.split, f"{part}_pos").shape[1] for part in ("train", "val", "test")}
+        return {"split": data.split.kind, "sizes": sizes, "leaks": None}
+
+    def train_epoch(self, epoch: int) -> float:
+        self.model.train()
+        negatives = self.split.train_neg(epoch, seed=self.seed).to(self.train_pos.device)
+        _, logits = self.model(self.x, self.edge_index, torch.cat([self.train_pos, negatives], 1))
+        positive, negative = logits.split(self.train_pos.shape[1])
+        # binary cross-entropy of either sign, each a mean of its own, as HGCN has it
+        loss = F.softplus(-positive).mean() + F.softplus(negative).mean()
+        return step(loss, self.model, self.optimizer)
+
+    @torch.no_grad()
+    def _forward(self, part: str) -> tuple[Tensor, Tensor, Tensor]:
+        self.model.eval()
+        z, logits = self.model(self.x, self.edge_index, self.pairs[part])
+        half = logits.shape[0] // 2
+        label = torch.zeros_like(logits, dtype=torch.long)
+        label[:half] = 1
+        return z, logits, label
+
+    def _scores(self, logits: Tensor, label: Tensor) -> dict[str, float]:
+        return {
+            "auc": metrics.auc(logits, label),
+            "ap": metrics.average_precision(logits, label),
+            "loss": F.binary_cross_entropy_with_logits(logits, label.to(logits.dtype)).item(),
+        }
+
+    def evaluate(self) -> dict[str, float]:
+        z, logits, label = self._forward("val")
+        scores = {f"val_{name}": value for name, value in self._scores(logits, label).items()}
+        scores["val_mean"] = (scores["val_auc"] + scores["val_ap"]) / 2
+        return scores | telemetry(z, self.space)
+
+    def test(self) -> dict[str, dict[str, float]]:
+        return {part: self._scores(*self._forward(part)[1:]) for part in ("val", "test")}
+
+    def embedding(self) -> dict[str, NDArray[Any]]:
+        z, _, _ = self._forward("test")
+        labels = {} if self.data.graph.y is None else {"label": self.data.graph.y.numpy()}
+        return {
+            "points": z.cpu().numpy(),
+            "K": np.array(self.space.K.item()),
+            "space": np.array(self.space.model),
+            **labels,
+        }
+
+    def predictions(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, list[NDArray[Any]]] = {}
+        for part in ("val", "test"):
+            _, logits, label = self._forward(part)
+            source, target = self.pairs[part].cpu().numpy()
+            chance = logits.sigmoid().cpu().numpy()
+            whole = {"source": source, "target": target, "part": np.full(len(source), part, dtype=object)}
+            for name, values in {**whole, "edge": label.cpu().numpy(), "probability": chance}.items():
+                columns.setdefault(name, []).append(values)
+        return {name: np.concatenate(values) for name, values in columns.items()}
