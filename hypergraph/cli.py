@@ -135,6 +135,87 @@ def link_pred(
     _run_task("link-pred", ctx.params)
 
 
+HEAD = typer.Option(None, help="The head: see `hypergraph heads`.")
+BATCH = typer.Option(None, help="Examples in a batch, over all processes.")
+MILESTONES = typer.Option(None, help="Epochs after which the learning rate falls, such as 60,85.")
+THREADS = typer.Option(None, help="Torch's threads for each seed.")
+SPLIT_SEED = typer.Option(None, help="The seed of the split of data that comes in one piece.")
+
+
+@app.command("image")
+def image(
+    ctx: typer.Context,
+    dataset: str | None = typer.Option(
+        None, help="digits (default), cifar10, cifar100, tiny-imagenet, imagenet, or a folder of images."
+    ),
+    head: str | None = HEAD,
+    width: int | None = typer.Option(None, help="Channels of the first stage; 64 is ResNet-18."),
+    stem: str | None = typer.Option(None, help="small, or imagenet."),
+    size: int | None = typer.Option(None, help="The side to which image files are scaled."),
+    crop: int | None = typer.Option(None, help="The side of the random crop; 0 is the whole image."),
+    pad: int | None = typer.Option(None, help="Pixels of zeros around an image before it is cropped."),
+    flip: bool | None = typer.Option(None, "--flip/--no-flip", help="Mirror half of the images."),
+    precision: str | None = typer.Option(None, help="float32, or bfloat16 (autocast)."),
+    batch: int | None = BATCH,
+    milestones: str | None = MILESTONES,
+    K: float | None = CURVATURE,
+    learn_curvature: bool | None = LEARN_CURVATURE,
+    clip: float | None = CLIP,
+    lr: float | None = LR,
+    weight_decay: float | None = WEIGHT_DECAY,
+    epochs: int | None = EPOCHS,
+    eval_every: int | None = EVAL_EVERY,
+    seeds: int | None = SEEDS,
+    seed: int | None = SEED,
+    split_seed: int | None = SPLIT_SEED,
+    device: str | None = DEVICE,
+    threads: int | None = THREADS,
+    data: str | None = DATA,
+    config: str | None = CONFIG,
+    print_config: bool = PRINT_CONFIG,
+    out: str | None = OUT,
+    resume: str | None = RESUME,
+    jobs: int | None = JOBS,
+    json: bool = JSON,
+) -> None:
+    """Train and test image classification: a ResNet-18 and any head. Runs under torchrun too."""
+    _run_task("image", ctx.params)
+
+
+@app.command("genome")
+def genome(
+    ctx: typer.Context,
+    dataset: str | None = typer.Option(
+        None, help="simulated (default), a folder with train/dev/test.csv, a CSV or FASTA file, or a name."
+    ),
+    head: str | None = HEAD,
+    length: int | None = typer.Option(None, help="Letters of a sequence: others are cut, or filled with N."),
+    batch: int | None = BATCH,
+    milestones: str | None = MILESTONES,
+    K: float | None = CURVATURE,
+    learn_curvature: bool | None = LEARN_CURVATURE,
+    clip: float | None = CLIP,
+    lr: float | None = LR,
+    weight_decay: float | None = WEIGHT_DECAY,
+    epochs: int | None = EPOCHS,
+    eval_every: int | None = EVAL_EVERY,
+    seeds: int | None = SEEDS,
+    seed: int | None = SEED,
+    split_seed: int | None = SPLIT_SEED,
+    device: str | None = DEVICE,
+    threads: int | None = THREADS,
+    data: str | None = DATA,
+    config: str | None = CONFIG,
+    print_config: bool = PRINT_CONFIG,
+    out: str | None = OUT,
+    resume: str | None = RESUME,
+    jobs: int | None = JOBS,
+    json: bool = JSON,
+) -> None:
+    """Train and test the classification of DNA: a CNN and any head."""
+    _run_task("genome", ctx.params)
+
+
 def _run_task(task: str, params: dict[str, Any]) -> None:
     """Run a task with what was typed: words and progress on standard error, the result on standard output."""
     from hypergraph.tasks import command

@@ -28,6 +28,8 @@ def simulate_motifs(
         sizes: Sequences for training, dev and test.
         seed: The same seed gives the same sequences on every machine.
     """
+    if length < motif + 11:
+        raise ValueError(f"length must be at least {motif + 11} for a motif of {motif} letters, got {length}")
     random = StableRandom(seed, "simulated-motifs", num_classes, length)
     motifs = random.integers(4, num_classes * motif).reshape(num_classes, motif)
     parts = []

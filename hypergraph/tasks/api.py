@@ -70,6 +70,67 @@ def link_prediction(
     return _run(LinkConfig, dataset, {"fc": fc, **settings}, config, out, resume, jobs, say)
 
 
+def image_classification(
+    dataset: str | os.PathLike[str] | None = None,
+    head: str | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    **settings: Any,
+) -> Result | None:
+    """Train and test image classification over several seeds; under ``torchrun`` with all its processes.
+
+    Args:
+        dataset: ``digits`` (the default), ``cifar10``, ``cifar100``, ``tiny-imagenet``, ``imagenet``, or a
+            folder.
+        head: A registered head; ``bmlr-p`` by default.
+        **settings: Fields of :class:`hypergraph.tasks.classify_config.ImageConfig`.
+
+    The other arguments are those of :func:`node_classification`. Of several processes only the first gets
+    the result.
+    """
+    from hypergraph.tasks import distributed
+    from hypergraph.tasks.classify_config import ImageConfig
+
+    given = {"head": head, **settings}
+    if not distributed.launched():
+        return _run(ImageConfig, dataset, given, config, out, resume, jobs, say)
+    if resume is None:
+        given |= {"dataset": None if dataset is None else os.fspath(dataset)}
+        chosen: Config | Path = settle(ImageConfig, given, config)
+    else:
+        chosen = Path(resume)
+    return distributed.run(chosen, Path(out) if out else None, say)
+
+
+def genome_classification(
+    dataset: str | os.PathLike[str] | None = None,
+    head: str | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    **settings: Any,
+) -> Result:
+    """Train and test the classification of genome sequences over several seeds.
+
+    Args:
+        dataset: ``simulated`` (the default), a folder, a file, or a name below ``data``.
+        head: A registered head; ``bmlr-p`` by default.
+        **settings: Fields of :class:`hypergraph.tasks.classify_config.GenomeConfig`.
+
+    The other arguments are those of :func:`node_classification`.
+    """
+    from hypergraph.tasks.classify_config import GenomeConfig
+
+    return _run(GenomeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, say)
+
+
 def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> C:
     """The effective configuration of what was given; a wrong name is found here, before torch is imported."""
     from hypergraph.nn.registry import HEADS, LAYERS

@@ -13,6 +13,8 @@ from hypergraph.tasks.kinds import KINDS
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "node-clf": api.node_classification,
     "link-pred": api.link_prediction,
+    "image": api.image_classification,
+    "genome": api.genome_classification,
 }
 
 
@@ -30,6 +32,8 @@ def run_task(task: str, typed: dict[str, Any]) -> None:
         if interrupt.args:
             _say(str(interrupt))
         raise
+    if result is None:  # one of several processes, and not the first
+        return
     if as_json:
         print(json.dumps({"folder": str(result.folder), **result.to_dict()}, indent=2))
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
@@ -168,11 +168,12 @@ def resolve(cls: type[C], given: Mapping[str, Any], *, space: str, file: Path | 
         file: A TOML file of fields, or the ``config.toml`` of a run.
     """
     typed = (read_settings(cls, file) if file else {}) | {k: v for k, v in given.items() if v is not None}
-    if "dataset" not in typed:
-        raise InputError("No dataset is given; name one with --dataset.")
     defaults = {entry.name: entry.default for entry in fields(cls)}
+    dataset = typed.get("dataset", defaults["dataset"])
+    if dataset is MISSING:
+        raise InputError("No dataset is given; name one with --dataset.")
     chosen = str(typed.get(cls.chosen, defaults[cls.chosen]))
-    values = preset(cls.task, str(typed["dataset"]), space, chosen) | typed
+    values = preset(cls.task, Path(str(dataset)).name, space, chosen) | typed
     return cls(**{name: _fit(cls, name, value) for name, value in values.items()})
 
 

@@ -77,6 +77,8 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "node-clf": Kind("hypergraph.tasks.config:NodeConfig", "hypergraph.tasks.node_clf:NodeClf", "f1"),
     "link-pred": Kind("hypergraph.tasks.config:LinkConfig", "hypergraph.tasks.link_pred:LinkPred", "auc"),
+    "image": Kind("hypergraph.tasks.classify_config:ImageConfig", "hypergraph.tasks.image:Image", "accuracy"),
+    "genome": Kind("hypergraph.tasks.classify_config:GenomeConfig", "hypergraph.tasks.genome:Genome", "mcc"),
 }
 
 METRICS: Mapping[str, str] = {

@@ -152,7 +152,7 @@ class Run:
         lines = [
             json.dumps({"seed": seed, **json.loads(line)}) + "\n"
             for seed in self.config.all_seeds
-            for line in (self.seed_folder(seed) / "metrics.jsonl").open(encoding="utf-8")
+            for line in (self.seed_folder(seed) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
         ]
         atomic_write_text(self.path / "metrics.jsonl", "".join(lines))
         for name in ("model.safetensors", "embedding.npz"):

@@ -76,9 +76,10 @@ def check_device(name: str) -> None:
 
 def _finish(folder: Run, data: Any, jobs: int | None, say: Say) -> Result:
     start = time.monotonic()
-    leaks = folder.kind.load_task().about(folder.config, data).get("leaks")
-    if leaks:
-        say(f"Note: {leaks}")
+    about = folder.kind.load_task().about(folder.config, data)
+    for note in (about.get("leaks"), *about.get("notices", ())):
+        if note:
+            say(f"Note: {note}")
     say(f"Run folder: {folder.path}")
     with folder.lock() as lock:
         pending = folder.pending()
