@@ -216,6 +216,46 @@ def genome(
     _run_task("genome", ctx.params)
 
 
+TABLE_DATASETS = typer.Option(None, "--dataset", help="Again for more; by default all of the table.")
+TABLE_METHODS = typer.Option(None, "--method", help="A head or layer; again for more; by default all.")
+TABLE_RUNS = typer.Option(Path("runs"), "--runs", help="Where run folders are: finished ones are used again.")
+TABLE_OUT = typer.Option(None, "--out", help="The Markdown file to write.")
+
+
+@app.command()
+def reproduce(
+    task: str = typer.Argument(help="image, genome, node-clf or link-pred."),
+    dataset: list[str] | None = TABLE_DATASETS,
+    method: list[str] | None = TABLE_METHODS,
+    seeds: int | None = SEEDS,
+    epochs: int | None = EPOCHS,
+    data: str | None = DATA,
+    runs: Path = TABLE_RUNS,
+    finished: bool = typer.Option(False, "--finished", help="Train nothing; show what is finished."),
+    jobs: int | None = JOBS,
+    out: Path | None = TABLE_OUT,
+) -> None:
+    """Run a table of the paper over the datasets at hand, with the published figures beside."""
+    from hypergraph.files import atomic_write_text
+    from hypergraph.tasks.reproduce import reproduce as run_table
+
+    table = run_table(
+        task,
+        datasets=dataset or (),
+        methods=method or (),
+        runs=runs,
+        finished=finished,
+        jobs=jobs,
+        say=lambda text: typer.echo(text, err=True),
+        seeds=seeds,
+        epochs=epochs,
+        data=data,
+    )
+    if out is not None:
+        atomic_write_text(out, table)
+    typer.echo(table, nl=False)
+
+
 def _run_task(task: str, params: dict[str, Any]) -> None:
     """Run a task with what was typed: words and progress on standard error, the result on standard output."""
     from hypergraph.tasks import command
