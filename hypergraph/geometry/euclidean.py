@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from hypergraph.geometry.fused import direction_product
 from hypergraph.geometry.numerics import dot, safe_sqrt, sq_norm
 
 Curvature = float | Tensor
@@ -82,7 +83,7 @@ def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Curvature) -> Tensor:
 
 def busemann(x: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
     r""":math:`B^v(x) = -\langle x, v\rangle`."""
-    return -(x @ v.mT)
+    return direction_product(-x, v)
 
 
 def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Curvature) -> Tensor:

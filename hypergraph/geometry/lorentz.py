@@ -5,9 +5,12 @@ The time coordinate comes first. :math:`s = \sqrt{-K}`. Tangent vectors at the o
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
+from hypergraph.geometry.fused import direction_product, tail
 from hypergraph.geometry.numerics import asinhc, distance_limit, dot, safe_sqrt, shrink, sinhc, sq_norm
 
 Curvature = float | Tensor
@@ -18,11 +21,15 @@ def from_space(x_s: Tensor, *, K: Curvature) -> Tensor:
     return torch.cat([(sq_norm(x_s) - 1 / K).sqrt(), x_s], -1)
 
 
+def _limit(dtype: torch.dtype) -> float:
+    """The largest s |x_s|."""
+    return math.sinh(distance_limit(dtype))
+
+
 def _parts(x: Tensor, K: Curvature) -> tuple[Tensor, Tensor]:
     """Spatial part, bounded, and the time that belongs to it: the given time only carries rounding."""
     x_s = x[..., 1:]
-    limit = torch.tensor(distance_limit(x.dtype), dtype=x.dtype).sinh().item()
-    x_s = shrink(-K * sq_norm(x_s), limit) * x_s
+    x_s = shrink(-K * sq_norm(x_s), _limit(x.dtype)) * x_s
     return x_s, (sq_norm(x_s) - 1 / K).sqrt()
 
 
@@ -138,14 +145,20 @@ def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Curvature) -> Tensor:
 def busemann(x: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\bigl(s(x_t - \langle x_s, v\rangle)\bigr)` for unit rows of v.
 
+    A row of another length stands for its direction.
+
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
     s = (-K) ** 0.5
-    x_s, x_t = _parts(x, K)
-    r2 = -K * sq_norm(x_s)
-    t = r2 / (1 + s * x_t) - s * (x_s @ v.mT)
+    x_s = x[..., 1:]
+    # the spatial part is bounded through row scalars, to pass over the points once
+    q = -K * sq_norm(x_s)
+    scale = shrink(q, _limit(x.dtype))
+    r2 = scale.square() * q
+    time = (1 + r2).sqrt()
     # s (x_t - <x_s, v>) >= 1 / (s (x_t + |x_s|)) exactly.
-    return torch.log1p(torch.maximum(t, 1 / (s * x_t + safe_sqrt(r2)) - 1)) / s
+    low = 1 / (time + safe_sqrt(r2)) - 1
+    return tail("log1p", direction_product(-s * scale * x_s, v), r2 / (1 + time), 1 / s, low=low)
 
 
 def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Curvature) -> Tensor:

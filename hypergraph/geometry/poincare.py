@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry import lorentz
+from hypergraph.geometry.fused import direction_product, tail
 from hypergraph.geometry.numerics import artanhc, asinhc, dot, radius_limit, safe_sqrt, shrink, sq_norm, tanhc
 
 Curvature = float | Tensor
@@ -117,14 +118,19 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Curvature) -> Tensor:
 def busemann(x: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\frac{\lVert v - sx\rVert^2}{1 - s^2\lVert x\rVert^2}` for unit rows of v.
 
+    A row of another length stands for its direction.
+
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
     s = (-K) ** 0.5
-    x = project(x, K=K)
-    r = s * safe_sqrt(sq_norm(x))
-    t = (2 * r * r - 2 * s * (x @ v.mT)) / ((1 - r) * (1 + r))
+    # the point is bounded through row scalars, to pass over the points once
+    q = -K * sq_norm(x)
+    inside = shrink(q, radius_limit(x.dtype))
+    r = inside * safe_sqrt(q)
+    scale = 2 / ((1 - r) * (1 + r))
+    inner = direction_product(-scale * s * inside * x, v)
     # |v - s x|^2 >= (1 - s|x|)^2 exactly, that is t >= -2r/(1+r).
-    return torch.log1p(torch.maximum(t, -2 * r / (1 + r))) / s
+    return tail("log1p", inner, scale * r * r, 1 / s, low=-2 * r / (1 + r))
 
 
 def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Curvature) -> Tensor:

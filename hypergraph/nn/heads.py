@@ -11,17 +11,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hypergraph.geometry.numerics import dot, safe_sqrt, sq_norm
+from hypergraph.geometry.fused import direction_product, gram, tail
+from hypergraph.geometry.numerics import distance_limit, safe_sqrt, shrink, sinhc, sq_norm
 from hypergraph.geometry.space import Space
-from hypergraph.nn.functional import (
-    asinh,
-    check_points,
-    hcothh,
-    hyperplane_distances,
-    product,
-    softplus_inverse,
-    unit,
-)
+from hypergraph.nn.functional import check_points, hyperplane_distances, product, softplus_inverse, unit
 
 
 class _Head(nn.Module):
@@ -91,7 +84,7 @@ class BMLR(_Scaled):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        return torch.addcmul(self.b, self.space.busemann(x, self.v), self.alpha, value=-1)
+        return (self.space.busemann(x, self.weight) * -self.alpha).add_(self.b)
 
 
 class PoincareMLR(_Scaled):
@@ -112,8 +105,7 @@ class PoincareMLR(_Scaled):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        s = (-self.space.K) ** 0.5
-        return 2 * self.alpha / s * hyperplane_distances(x, self.weight, 2 * s * self.b, self.space)
+        return hyperplane_distances(x, self.weight, 2 * self.b, 2 * self.alpha, self.space)
 
 
 class LorentzMLR(_Head):
@@ -149,12 +141,37 @@ class LorentzMLR(_Head):
         nn.init.uniform_(self.b, -bound, bound)
 
     def logits(self, x: Tensor) -> Tensor:
-        s = (-self.space.K) ** 0.5
-        distances = hyperplane_distances(x, self.weight, s * self.b, self.space)
-        return safe_sqrt(sq_norm(self.weight)).squeeze(-1) / s * distances
+        return hyperplane_distances(x, self.weight, self.b, self.weight.norm(dim=-1), self.space)
 
 
-class GaneaMLR(_Head):
+class _Placed(_Head):
+    """A point p_k, as exp0 of a free vector, for each class: what GaneaMLR and PseudoBusemannMLR share."""
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__(in_channels, num_classes, space)
+        self.point = nn.Parameter(torch.empty(num_classes, in_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier normals, and every point at the origin, as HNN does."""
+        nn.init.xavier_uniform_(self.weight)
+        nn.init.zeros_(self.point)
+
+    def placed(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The points on the Lorentz model of curvature -1, as numbers a class: the factor of ``point`` in the
+        spatial part, that part's squared norm, the time, the inner product with the unit normal, and the
+        length of the normal."""
+        K, limit = self.space.K, distance_limit(self.point.dtype)
+        p2, pz, z2 = gram(self.point, self.weight)
+        # on the ball exp0(u) is at distance 2|u|
+        q = -4 * K * p2
+        scale = 2 * (-K) ** 0.5 * sinhc(q.clamp_max(limit * limit)) * shrink(q, limit)
+        r2 = scale.square() * p2
+        length = torch.where(z2 > 0, z2, 1.0).sqrt()
+        return scale, r2, (1 + r2).sqrt(), scale * pz / length, length
+
+
+class GaneaMLR(_Placed):
     r"""The Poincaré MLR of `Hyperbolic Neural Networks <https://arxiv.org/abs/1805.09112>`_, with a point
     :math:`p_k` for each class.
 
@@ -162,9 +179,9 @@ class GaneaMLR(_Head):
         u_k(x) = \frac{\lambda_{p_k}\lVert a_k\rVert}{\sqrt{-K}} \sinh^{-1}\frac{2\sqrt{-K}
         \langle -p_k\oplus x, a_k\rangle}{(1 + K\lVert -p_k\oplus x\rVert^2)\lVert a_k\rVert}
 
-    With :math:`P = \sqrt{-K}p_k`, :math:`\hat a = a_k/\lVert a_k\rVert`,
-    :math:`h = 2\langle P, \hat a\rangle/(1 - \lVert P\rVert^2)` and :math:`(x_t, x_s)` the point of the
-    Lorentz model, the argument is :math:`\sqrt{-K}(\langle x_s, \hat a + h P\rangle - h x_t)`: one product.
+    With :math:`(x_t, x_s)` and :math:`(p_t, p_s)` the points of the Lorentz model of curvature -1,
+    :math:`\hat a = a_k/\lVert a_k\rVert` and :math:`h = \langle p_s, \hat a\rangle`, the argument is
+    :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t`: one product.
 
     Args:
         in_channels: the dimension n of the space.
@@ -176,28 +193,17 @@ class GaneaMLR(_Head):
         - **output:** logits ``(..., C)``
     """
 
-    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
-        super().__init__(in_channels, num_classes, space)
-        self.point = nn.Parameter(torch.empty(num_classes, in_channels))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Xavier normals, and every point at the origin, as its source does."""
-        nn.init.xavier_uniform_(self.weight)
-        nn.init.zeros_(self.point)
-
     def logits(self, x: Tensor) -> Tensor:
         s = (-self.space.K) ** 0.5
-        P = s * self.space.exp0(self.point)
-        gap = 1 - sq_norm(P)
-        a = unit(self.weight)
-        h = 2 * dot(P, a) / gap
-        normal = s * torch.cat([-h, a + h * P], -1)
-        norm = 2 / gap.squeeze(-1) * safe_sqrt(sq_norm(self.weight)).squeeze(-1)
-        return norm / s * asinh(product(self.space.to_lorentz(x), normal))
+        scale, _, time, along, length = self.placed()
+        normal = self.weight + (length * along * scale / (1 + time)).unsqueeze(-1) * self.point
+        x = self.space.to_lorentz(x)
+        inner = product(x[..., 1:], normal)
+        scale = (1 + time) * length / s
+        return tail("asinh", inner, x[..., :1], scale, column=s / length, weight=-s * along)
 
 
-class PseudoBusemannMLR(_Head):
+class PseudoBusemannMLR(_Placed):
     r"""The pseudo-Busemann MLR of Nguyen et al. (2025), with a point :math:`p_k` for each class.
 
     .. math::
@@ -217,29 +223,22 @@ class PseudoBusemannMLR(_Head):
         - **output:** logits ``(..., C)``
     """
 
-    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
-        super().__init__(in_channels, num_classes, space)
-        self.point = nn.Parameter(torch.empty(num_classes, in_channels))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Normal directions, and every point at the origin."""
-        nn.init.normal_(self.weight, std=self.in_channels**-0.5)
-        nn.init.zeros_(self.point)
-
     def logits(self, x: Tensor) -> Tensor:
-        K = self.space.K
-        s = (-K) ** 0.5
-        p, v = self.space.exp0(self.point), unit(self.weight)
-        P = s * p
-        gap, along = 1 - sq_norm(P), dot(P, v)
-        moved = self.space.busemann(x, unit(2 * (1 + along) * P + gap * v))
-        start = torch.log1p(2 * (sq_norm(P) + along) / gap).mT / s
-        # sinh(h)^2 = (cosh(s d) - 1) / 2, and cosh(s d) is a Minkowski product
-        p = self.space.to_lorentz(p)
-        half = -K / 2 * torch.cat([p[..., :1], -p[..., 1:]], -1)
-        q = (product(self.space.to_lorentz(x), half) - 0.5).clamp_min(0)
-        return -2 * hcothh(q) * (moved + start)
+        s = (-self.space.K) ** 0.5
+        scale, r2, time, along, length = self.placed()
+        # the direction of p (+) v, of which only the direction matters
+        coefficient = length * scale * (1 + along / (1 + time))
+        moved = self.weight + coefficient.unsqueeze(-1) * self.point
+        start = torch.log1p(torch.maximum(r2 / (1 + time) + along, 1 / (time + safe_sqrt(r2)) - 1))
+        x = s * self.space.to_lorentz(x)
+        x_t, x_s = x[..., :1], x[..., 1:]
+        x2 = sq_norm(x_s)
+        low = 1 / (x_t + safe_sqrt(x2)) - 1
+        busemann = tail("log1p", direction_product(-x_s, moved), x2 / (1 + x_t), 1 / s, low=low) + start / s
+        # cosh(s d) is a Minkowski product
+        two = torch.full_like(s, -2)
+        ratio = tail("hcothh", product(x_s, self.point), x_t, two, column=-scale, weight=time, low=1.0)
+        return ratio * busemann
 
 
 class TangentMLR(_Head):

@@ -171,8 +171,7 @@ class PoincareFC(_Directions):
         self.reset_parameters()
 
     def transform(self, x: Tensor | Lifted) -> Tensor:
-        s = (-self.space.K) ** 0.5
-        u = 2 * self.alpha / s * hyperplane_distances(x, self.v, 2 * s * self.b, self.space)
+        u = hyperplane_distances(x, self.dropped(self.weight), 2 * self.b, 2 * self.alpha, self.space)
         return point_from_distances(u, self.space)
 
 
