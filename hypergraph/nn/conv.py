@@ -19,7 +19,7 @@ from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.adjacency import Edges, check_edges, check_undirected, normalize, to_edges
 from hypergraph.nn.functional import check_points
 from hypergraph.nn.linear import TangentLinear
-from hypergraph.nn.radial import Lifted, bound
+from hypergraph.nn.radial import Lifted, bound, exp0
 from hypergraph.nn.registry import make_linear
 from hypergraph.sparse import Memo, SparseMatrix, spmm
 
@@ -138,7 +138,7 @@ class HGCNConv(MessagePassing):
         sizes = (source.size(0), None if target is None else target.size(0))
         u = self.act(self._aggregate(h, self._graph(edge_index, edge_weight, sizes, bipartite, h.dtype)))
         if not tangent:
-            return self.out_space.exp0(u)
+            return exp0(u, self.out_space) if self.fuse else self.out_space.exp0(u)
         return bound(u, self.out_space) if self.fuse else self.out_space.log0(self.out_space.exp0(u))
 
     def _linear(self, x: Any, tangent: bool) -> Tensor:

@@ -19,7 +19,7 @@ from hypergraph.geometry.space import Euclidean, Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.adjacency import check_edges, to_edges
 from hypergraph.nn.conv import DEFAULT_LINEAR, HGCNConv, check_finite
-from hypergraph.nn.radial import Lifted, bound
+from hypergraph.nn.radial import Lifted, bound, exp0
 from hypergraph.nn.registry import make_linear
 from hypergraph.sparse import Memo, SparseMatrix
 
@@ -170,7 +170,7 @@ class HGCN(Encoder):
         u: Any = self.lift(x)
         for conv in self.layers:
             u = conv(u, edge_index, edge_weight, tangent=True)
-        return self.space.exp0(u)
+        return exp0(u, self.space)
 
 
 class HNN(Encoder):
@@ -189,7 +189,7 @@ class HNN(Encoder):
         u: Any = self.lift(x)
         for layer in self.layers:
             u = bound(self.act(layer.tangent(u)), self.space)
-        return self.space.exp0(u)
+        return exp0(u, self.space)
 
 
 class _Flat(Encoder):

@@ -13,6 +13,7 @@ from hypergraph.geometry import lorentz
 from hypergraph.geometry.fused import direction_product, norm, tail
 from hypergraph.geometry.numerics import clip, distance_limit
 from hypergraph.geometry.space import Space
+from hypergraph.nn import radial
 from hypergraph.nn.radial import Lifted
 
 
@@ -45,7 +46,7 @@ def softplus_inverse(y: Tensor) -> Tensor:
 
 def busemann(x: Tensor | Lifted, v: Tensor, space: Space) -> Tensor:
     """``space.busemann(x, v)``, also for sparse features that were lifted."""
-    return x.busemann(v) if isinstance(x, Lifted) else space.busemann(x, v)
+    return x.busemann(v) if isinstance(x, Lifted) else radial.busemann(x, v, space)
 
 
 def hyperplane_distances(

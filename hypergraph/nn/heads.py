@@ -14,7 +14,14 @@ from torch import Tensor, nn
 from hypergraph.geometry.fused import direction_product, gram, tail
 from hypergraph.geometry.numerics import distance_limit, safe_sqrt, shrink, sinhc, sq_norm
 from hypergraph.geometry.space import Space
-from hypergraph.nn.functional import check_points, hyperplane_distances, product, softplus_inverse, unit
+from hypergraph.nn.functional import (
+    busemann,
+    check_points,
+    hyperplane_distances,
+    product,
+    softplus_inverse,
+    unit,
+)
 
 
 class _Head(nn.Module):
@@ -84,7 +91,7 @@ class BMLR(_Scaled):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        return (self.space.busemann(x, self.weight) * -self.alpha).add_(self.b)
+        return (busemann(x, self.weight, self.space) * -self.alpha).add_(self.b)
 
 
 class PoincareMLR(_Scaled):

@@ -7,17 +7,33 @@ once. A tangent vector u of the ball is 2u on the Lorentz model, so one formula 
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import distance_limit, safe_sqrt, sinhc, sq_norm
+from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, safe_sqrt, sinhc, sq_norm
 from hypergraph.geometry.space import Space
+from hypergraph.nn import fused
 from hypergraph.sparse import SparseMatrix, spmm
 
 
-def _rate(space: Space) -> Tensor:
-    """The scaled distance from the origin of exp0 of a unit vector: sqrt(-K), on the ball twice that."""
-    return (2 if space.model == "poincare" else 1) * (-space.K) ** 0.5
+def _s(space: Space) -> Any:
+    """sqrt(-K), as a number where nothing differentiates K: arithmetic with a number is the cheap one."""
+    curvature: Any = space.curvature
+    if curvature.learnable or torch.compiler.is_compiling() or curvature.value.device.type != "cpu":
+        return (-space.K) ** 0.5
+    return (-curvature.value.item()) ** 0.5
+
+
+def _rate(space: Space) -> Any:
+    """The scaled distance from the origin of exp0 of a unit vector: s, on the ball twice that."""
+    return 2 * _s(space) if space.model == "poincare" else _s(space)
+
+
+def _can_fuse(rate: Any, u: Tensor) -> bool:
+    return isinstance(rate, float) and u.dim() == 2 and u.numel() > 0 and u.dtype.itemsize >= 4
 
 
 def _within(q: Tensor, limit: float) -> Tensor:
@@ -25,21 +41,38 @@ def _within(q: Tensor, limit: float) -> Tensor:
     return (q.clamp_min(limit * limit) / (limit * limit)).rsqrt()
 
 
-def _asinhc(q: Tensor) -> Tensor:
-    # torch.asinh has no vector code and takes ten times as long as log1p; near 0 both terms are exact.
-    root = (1 + q).sqrt()
-    r = safe_sqrt(q)
-    small = q < 1e-3
-    exact = torch.log1p(r + q / (1 + root)) / torch.where(small, 1.0, r)
-    series = 1 + q * (-1 / 6 + q * (3 / 40 + q * (-15 / 336 + q * (105 / 3456))))
-    return torch.where(small, series, exact)
-
-
 def bound(u: Tensor, space: Space) -> Tensor:
     """``log0(exp0(u))``: u itself, but where the space clips exp0."""
     if space.model == "euclidean":
         return u
-    return _within(_rate(space).square() * sq_norm(u), distance_limit(u.dtype)) * u
+    rate, limit = _rate(space), distance_limit(u.dtype)
+    if not _can_fuse(rate, u):
+        return _within(rate * rate * sq_norm(u), limit) * u
+    r = limit / rate
+    with torch.no_grad():
+        low, high = u.aminmax()
+        if u.size(1) ** 0.5 * max(-low.item(), high.item()) <= r or fused.sq_norms(u).max().item() <= r * r:
+            return u
+    return fused.Clip.apply(u, r)
+
+
+def exp0(u: Tensor, space: Space) -> Tensor:
+    """``space.exp0(u)``."""
+    if space.model != "poincare" or not _can_fuse(_s(space), u):
+        return space.exp0(u)
+    return fused.BallExp0.apply(u, _s(space), math.atanh(radius_limit(u.dtype)), space.exp0)
+
+
+def busemann(x: Tensor, v: Tensor, space: Space) -> Tensor:
+    """``space.busemann(x, v)``, where a row of v stands for its direction."""
+    if space.model != "poincare" or not _can_fuse(_s(space), x) or torch.is_autocast_enabled(x.device.type):
+        return space.busemann(x, v)
+    s = _s(space)
+    with torch.no_grad():
+        q = fused.sq_norms(x, s * s)
+    if not q.max().item() <= radius_limit(x.dtype) ** 2:
+        return space.busemann(x, v)
+    return fused.BallBusemann.apply(x, v, q, s, space.busemann)
 
 
 def translate(w: Tensor, b: Tensor, space: Space) -> Tensor:
@@ -54,14 +87,26 @@ def translate(w: Tensor, b: Tensor, space: Space) -> Tensor:
     if space.model == "euclidean":
         return w + b
     rate, limit = _rate(space), distance_limit(w.dtype)
-    scale_w, cosh_w = _sinh(rate.square() * sq_norm(w), limit)
-    scale_b, cosh_b = _sinh(rate.square() * sq_norm(b), limit)
-    scale_w, p = rate * scale_w, rate * scale_b * b
-    beta = (cosh_b + scale_w * (w @ p).unsqueeze(-1) / (1 + cosh_w)) * scale_w
-    z = torch.addcmul(p, beta, w)
-    q = sq_norm(z)
-    top = torch.tensor(limit, dtype=torch.float64).sinh().item()
-    return _asinhc(q.clamp_max(top * top)) * _within(q, top) / rate * z
+
+    def plain(w: Tensor, b: Tensor) -> Tensor:
+        scale_w, cosh_w = _sinh(rate * rate * sq_norm(w), limit)
+        scale_b, cosh_b = _sinh(rate * rate * sq_norm(b), limit)
+        scale_w, p = rate * scale_w, rate * scale_b * b
+        beta = (cosh_b + scale_w * (w @ p).unsqueeze(-1) / (1 + cosh_w)) * scale_w
+        z = torch.addcmul(p, beta, w)
+        q = sq_norm(z)
+        top = math.sinh(limit)
+        return asinhc(q.clamp_max(top * top)) * _within(q, top) / rate * z
+
+    if not _can_fuse(rate, w):
+        return plain(w, b)
+    with torch.no_grad():
+        q = fused.sq_norms(w, rate * rate)
+        reach, shift = q.max().item() ** 0.5, rate * b.norm().item()
+    if not (shift <= limit and reach < math.inf):
+        return plain(w, b)
+    # by the triangle inequality nothing is clipped where the sum is within
+    return fused.Translate.apply(w, b, q, rate, limit, reach + shift > limit, plain)
 
 
 def _sinh(q: Tensor, limit: float) -> tuple[Tensor, Tensor]:
@@ -85,6 +130,9 @@ class Lifted:
         self.features = features
         self.space = space
         self._sq_norms = features.sq_norms().unsqueeze(-1)
+        self._largest = 0.0
+        if not torch.compiler.is_compiling() and self._sq_norms.numel() > 0:
+            self._largest = self._sq_norms.max().item()
 
     def size(self, dim: int) -> int:
         """As of the tensor of points."""
@@ -100,15 +148,17 @@ class Lifted:
         product = spmm(self.features, weight.T)
         if self.space.model == "euclidean":
             return product
-        q = _rate(self.space).square() * self._sq_norms
-        return _within(q, distance_limit(product.dtype)) * product
+        rate, limit = _rate(self.space), distance_limit(product.dtype)
+        if isinstance(rate, float) and rate * self._largest**0.5 <= limit:
+            return product
+        return _within(rate * rate * self._sq_norms, limit) * product
 
     def _polar(self) -> tuple[Tensor, Tensor]:
-        """On the Lorentz model in units of the curvature radius: the factor of u in x_s, and its norm squared."""
-        q = _rate(self.space).square() * self._sq_norms
-        limit = distance_limit(self.dtype)
+        """On the Lorentz model, in units of its radius: the factor of u in x_s, and its squared norm."""
+        rate, limit = _rate(self.space), distance_limit(self.dtype)
+        q = rate * rate * self._sq_norms
         scale = sinhc(q.clamp_max(limit * limit)) * _within(q, limit)
-        return _rate(self.space) * scale, q * scale.square()
+        return rate * scale, q * scale.square()
 
     def product(self, weight: Tensor) -> Tensor:
         """``x @ weight.T`` for the points x of the Lorentz model, time included."""

@@ -1,0 +1,209 @@
+"""Radial maps with their gradients by hand, for a fixed curvature on the CPU.
+
+At a few thousand nodes a map is bound by the number of operations, not by their size: each costs some
+microseconds, and autograd repeats them. The plain versions in :mod:`hypergraph.nn.radial` and in
+:mod:`hypergraph.geometry` say what is computed; tests hold these equal to them. A second derivative is taken
+through the plain version.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_TINY = 1e-30  # stands in for a squared norm of 0 under a division
+_SERIES_BELOW = 1e-3
+# Taylor coefficients of twice the derivatives by q of f(r)/r at r = sqrt(q)
+_ASINHC = (-1 / 3, 3 / 10, -15 / 56, 35 / 144, -315 / 1408)
+_SINHC = (1 / 3, 1 / 30, 1 / 840, 1 / 45360, 1 / 3991680)
+_TANHC = (-2 / 3, 8 / 15, -34 / 105, 496 / 2835, -2764 / 31185)
+
+
+def sq_norms(u: Tensor, factor: float = 1.0) -> Tensor:
+    """``factor`` times the squared norm of every row: shape ``(rows,)``."""
+    # a product with a vector takes half the time of a sum over few columns
+    return torch.mv(u * u, torch.full((u.size(1),), factor, dtype=u.dtype))
+
+
+def _dots(a: Tensor, b: Tensor) -> Tensor:
+    return torch.mv(a * b, torch.ones(a.size(1), dtype=a.dtype))
+
+
+def _twice_slope(q: Tensor, numerator: Tensor, series: tuple[float, ...]) -> Tensor:
+    """``numerator / q``, and its series near 0, where the numerator cancels."""
+    far = numerator.div_(q)
+    small = q < _SERIES_BELOW
+    if not small.any():
+        return far
+    near = torch.full_like(q, series[-1])
+    for coefficient in reversed(series[:-1]):
+        near.mul_(q).add_(coefficient)
+    return torch.where(small, near, far)
+
+
+def _again(plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(plain(*inputs), inputs, grad, create_graph=True)
+
+
+class Clip(torch.autograd.Function):
+    """Every row brought to norm ``r`` at most."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, r: float) -> Tensor:
+        ctx.save_for_backward(u)
+        ctx.r = r
+        return (sq_norms(u, r**-2).clamp_min_(1).rsqrt_()).unsqueeze(-1) * u
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (u,), grad = ctx.saved_tensors, grads[0]
+        q = (u * u).sum(-1) / ctx.r**2
+        # a row outside keeps its length: the part of the gradient along it goes
+        along = (q > 1) * (grad * u).sum(-1) / (q.clamp_min(1) * ctx.r**2)
+        return q.clamp_min(1).rsqrt().unsqueeze(-1) * (grad - along.unsqueeze(-1) * u), None
+
+
+class BallExp0(torch.autograd.Function):
+    """:func:`hypergraph.geometry.poincare.exp0` at ``s = sqrt(-K)``, clipped to the scaled norm ``limit``."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, s: float, limit: float, plain: Callable[..., Tensor]) -> Tensor:
+        q = sq_norms(u, s * s).clamp_min_(_TINY)
+        r = q.sqrt()
+        factor = r.clamp_max(limit).tanh_().div_(r)
+        ctx.save_for_backward(u, q, factor)
+        ctx.given = s, limit, plain
+        return factor.unsqueeze(-1) * u
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        u, q, factor = ctx.saved_tensors
+        s, limit, plain = ctx.given
+        if torch.is_grad_enabled():
+            return (*_again(plain, (u,), grads[0]), None, None, None)
+        # factor = tanh(r)/r: twice its derivative is (1 - tanh^2 - factor)/q, and -factor/q where clipped
+        numerator = (1 - (q * factor).mul_(factor)).mul_(q <= limit * limit).sub_(factor)
+        slope = _twice_slope(q, numerator, _TANHC).mul_(_dots(grads[0], u)).mul_(s * s)
+        return (factor.unsqueeze(-1) * grads[0]).addcmul_(slope.unsqueeze(-1), u), None, None, None
+
+
+class BallBusemann(torch.autograd.Function):
+    """:func:`hypergraph.geometry.poincare.busemann` of points inside the ball at ``s = sqrt(-K)``.
+
+    ``q`` holds the scaled squared norms of the points; a row of ``weight`` stands for its direction.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, q: Tensor, s: float, plain: Callable[..., Tensor]
+    ) -> Tensor:
+        length = weight.norm(dim=1, keepdim=True).clamp_min_(_TINY)
+        v = weight / length
+        half_gap = (1 - q).mul_(0.5)
+        r = q.sqrt()
+        # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
+        least = (r * -2).div_(1 + r)
+        t = torch.addmm(q.unsqueeze(-1), x, v.T, alpha=-s).div_(half_gap.unsqueeze(-1))
+        value = t.clamp_min_(least.unsqueeze(-1)).log1p_().mul_(1 / s)
+        ctx.save_for_backward(x, weight, v, length, half_gap, value)
+        ctx.given = s, plain
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, v, length, half_gap, value = ctx.saved_tensors
+        s, plain = ctx.given
+        if torch.is_grad_enabled():
+            return (*_again(plain, (x, weight), grads[0]), None, None, None)
+        # with E = 1/(1+t): dt = G E / s, d<x,v> = -s dt / half_gap, dq = sum (2 + t) dt / gap
+        part = (value * -s).exp_().mul_(grads[0])
+        rows = torch.mv(part + grads[0], torch.full((part.size(1),), s, dtype=x.dtype)).div_(half_gap)
+        inner = part.div_(half_gap.unsqueeze(-1)).neg_()
+        d_v = torch.mm(inner.T, x)
+        d_weight = d_v.addcmul_((d_v * v).sum(1, keepdim=True), v, value=-1).div_(length)
+        return torch.mm(inner, v).addcmul_(rows.unsqueeze(-1), x), d_weight, None, None, None
+
+
+class Translate(torch.autograd.Function):
+    """:func:`hypergraph.nn.radial.translate`: 4 passes over the matrix forward and 8 back.
+
+    ``q`` holds the scaled squared norms of w; ``clipped`` says whether any row, before or after, is beyond
+    ``limit``. The formula is in the plain version.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        w: Tensor,
+        b: Tensor,
+        q: Tensor,
+        rate: float,
+        limit: float,
+        clipped: bool,
+        plain: Callable[..., Tensor],
+    ) -> Tensor:
+        q = q.clamp_min(_TINY)
+        r = q.sqrt()
+        sinh = r.clamp_max(limit).sinh_() if clipped else r.sinh()
+        cosh = torch.addcmul(torch.ones((), dtype=w.dtype), sinh, sinh).sqrt_()
+        scale = sinh.mul_(rate).div_(r)
+        part = scale / (cosh + 1)
+        scale_b, cosh_b, _ = _sinh_number(rate * rate * torch.dot(b, b).item())
+        p = b * (rate * scale_b)
+        t = torch.mv(w, p)
+        beta = (t * part).add_(cosh_b).mul_(scale)
+        z = torch.addcmul(p, beta.unsqueeze(-1), w)
+        z2 = sq_norms(z).clamp_min_(_TINY)
+        root = z2.sqrt()
+        angle = (z2 + 1).sqrt_().add_(1).reciprocal_().mul_(z2).add_(root).log1p_()
+        slope = (angle.clamp_max(limit) if clipped else angle).div(root.mul_(rate))
+        ctx.save_for_backward(w, b, q, scale, cosh, part, t, beta, z, z2, slope)
+        ctx.given = rate, limit, clipped, plain
+        return slope.unsqueeze(-1) * z
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        w, b, q, scale, cosh, part, t, beta, z, z2, slope = ctx.saved_tensors
+        rate, limit, clipped, plain = ctx.given
+        grad = grads[0]
+        if torch.is_grad_enabled():
+            return (*_again(plain, (w, b), grad), None, None, None, None, None)
+        scale_b, cosh_b, scale_b_slope = _sinh_number(rate * rate * torch.dot(b, b).item())
+        # u = slope(z2) z; where clipped, slope goes as 1/|z|
+        numerator = (z2 + 1).rsqrt_()
+        if clipped:
+            numerator.mul_(z2 <= math.sinh(limit) ** 2)
+        numerator.sub_(slope, alpha=rate)
+        d_z2 = _twice_slope(z2, numerator, _ASINHC).mul_(_dots(grad, z)).mul_(1 / rate)
+        d_z = (slope.unsqueeze(-1) * grad).addcmul_(d_z2.unsqueeze(-1), z)
+        # z = p + beta w, beta = (cosh_b + t part) scale, part = scale / (1 + cosh), t = <w, p>
+        d_beta = _dots(d_z, w)
+        d_t = d_beta * part
+        inner = d_t * t
+        d_t.mul_(scale)
+        numerator = torch.sub(cosh, scale, alpha=1 / rate)
+        cosh_slope = part * scale
+        if clipped:
+            inside = q <= limit * limit
+            numerator = torch.where(inside, numerator, -scale / rate)
+            cosh_slope.mul_(inside)
+        d_q = _twice_slope(q, numerator, _SINHC).mul_((d_beta * cosh_b).add_(inner, alpha=2))
+        d_q.mul_(rate**3).sub_(inner.mul_(cosh_slope), alpha=rate)
+        d_p = torch.addmv(d_z.sum(0), w.T, d_t)
+        d_w = d_z.mul_(beta.unsqueeze(-1)).addcmul_(d_q.unsqueeze(-1), w)
+        d_w.addcmul_(d_t.unsqueeze(-1), b, value=rate * scale_b)
+        d_cosh_b = torch.dot(d_beta, scale).item()
+        along = rate * scale_b_slope * torch.dot(d_p, b).item() + d_cosh_b * scale_b / 2
+        d_b = (d_p * (rate * scale_b)).add_(b, alpha=2 * rate * rate * along)
+        return d_w, d_b, None, None, None, None, None
+
+
+def _sinh_number(q: float) -> tuple[float, float, float]:
+    """sinh(r)/r, cosh(r), and the derivative by q of the first, at r = sqrt(q)."""
+    r = q**0.5
+    scale, cosh = (math.sinh(r) / r if r > 0 else 1.0), math.cosh(r)
+    return scale, cosh, (cosh - scale) / (2 * q) if q > 1e-3 else 1 / 6 + q / 60 + q * q / 1680
