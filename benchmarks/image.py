@@ -54,13 +54,11 @@ def main() -> None:
             tasks[head].train_batch(index)
             if number:  # the first batch warms up
                 seconds[head].append(time.perf_counter() - start)
+    print("| head | s an epoch | s a batch, median | epoch / that of the last |")
+    print("|---|---:|---:|---:|")
     for head, times in seconds.items():
-        middle = statistics.median(times)
-        print(f"{head:8} {sum(times):7.2f} s an epoch of {len(times)} batches, median {middle:.3f} s")
-    ratios = [a / b for a, b in zip(seconds[given.head], seconds[given.against])]
-    whole = sum(seconds[given.head]) / sum(seconds[given.against])
-    middle = statistics.median(ratios)
-    print(f"{given.head} / {given.against}: epoch {whole:.3f}, median of batches {middle:.3f}")
+        ratio = sum(times) / sum(seconds[given.against])
+        print(f"| {head} | {sum(times):.2f} | {statistics.median(times):.3f} | {ratio:.3f} |")
 
 
 if __name__ == "__main__":

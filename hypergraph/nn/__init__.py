@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hypergraph.nn.conv import HGCNConv
     from hypergraph.nn.decoders import FermiDirac
     from hypergraph.nn.encoders import GCN, HGCN, HNN, MLP
+    from hypergraph.nn.genome import GenomeCNN
     from hypergraph.nn.heads import (
         BMLR,
         GaneaMLR,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         TangentMLR,
     )
     from hypergraph.nn.linear import BFC, LorentzFC, PoincareFC, TangentLinear
+    from hypergraph.nn.vision import ResNet18
 
 _WHERE = {
     "BMLR": "hypergraph.nn.heads",
@@ -39,8 +41,10 @@ _WHERE = {
     "Activation": "hypergraph.nn.activation",
     "FermiDirac": "hypergraph.nn.decoders",
     "HGCNConv": "hypergraph.nn.conv",
+    "GenomeCNN": "hypergraph.nn.genome",
     "LorentzFC": "hypergraph.nn.linear",
     "PoincareFC": "hypergraph.nn.linear",
+    "ResNet18": "hypergraph.nn.vision",
     "TangentLinear": "hypergraph.nn.linear",
     "clip": "hypergraph.geometry.numerics",
     "normalized_adjacency": "hypergraph.nn.adjacency",
@@ -57,12 +61,14 @@ __all__ = [
     "Activation",
     "FermiDirac",
     "GaneaMLR",
+    "GenomeCNN",
     "HGCNConv",
     "LorentzFC",
     "LorentzMLR",
     "PoincareFC",
     "PoincareMLR",
     "PseudoBusemannMLR",
+    "ResNet18",
     "TangentLinear",
     "TangentMLR",
     "clip",

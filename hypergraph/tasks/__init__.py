@@ -7,13 +7,26 @@ from typing import TYPE_CHECKING
 from hypergraph._lazy import lazy
 
 if TYPE_CHECKING:
-    from hypergraph.tasks.api import link_prediction, node_classification
+    from hypergraph.tasks.api import (
+        genome_classification,
+        image_classification,
+        link_prediction,
+        node_classification,
+    )
     from hypergraph.tasks.result import Result
 
 _WHERE = {
     "Result": "hypergraph.tasks.result",
+    "genome_classification": "hypergraph.tasks.api",
+    "image_classification": "hypergraph.tasks.api",
     "link_prediction": "hypergraph.tasks.api",
     "node_classification": "hypergraph.tasks.api",
 }
-__all__ = ["Result", "link_prediction", "node_classification"]
+__all__ = [
+    "Result",
+    "genome_classification",
+    "image_classification",
+    "link_prediction",
+    "node_classification",
+]
 __getattr__ = lazy(__name__, _WHERE)
