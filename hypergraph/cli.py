@@ -302,6 +302,9 @@ def compare(runs: list[Path] = RUNS, json: bool = JSON) -> None:
         from rich.console import Console
 
         Console().print(table(metric, rows))
+        for row in rows:
+            if row.note:
+                typer.echo(f"{row.run}: {row.note}.")
 
 
 data_app = typer.Typer(no_args_is_help=True, help="List, describe, fetch and check datasets.")

@@ -66,11 +66,11 @@ def _row(result: Result, first: Result) -> Row:
         return row
     other = _unlike(result, first)
     if other:
-        return Row(**asdict(row) | {"note": f"another {other} than the first: not tested"})
+        return Row(**asdict(row) | {"note": f"another {other} than the first run's, so not tested"})
     ours, theirs = (dict(zip((s["seed"] for s in r.seeds), r.values())) for r in (result, first))
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
-        return Row(**asdict(row) | {"note": "no seed in common: not tested"})
+        return Row(**asdict(row) | {"note": "no seed in common with the first run, so not tested"})
     differences = [ours[seed] - theirs[seed] for seed in shared]
     mean = sum(differences) / len(differences)
     return Row(**asdict(row) | {"difference": mean, "p": paired_p(differences)})
@@ -101,15 +101,14 @@ def table(metric: str, rows: list[Row]) -> Table:
     """The rows, for a terminal."""
     from rich.table import Table
 
-    view = Table(caption="difference and p: paired over seeds, against the first run", caption_justify="left")
+    view = Table(caption="difference, p: paired over seeds, against the first run", caption_justify="left")
     view.add_column("run", overflow="fold")
-    for name in ("dataset", "layer", "split"):
+    for name in ("dataset", "layer"):
         view.add_column(name)
-    for name in ("seeds", "parameters", f"test {METRICS[metric]}", "difference", "p"):
+    for name in ("seeds", f"test {METRICS[metric]}", "difference", "p"):
         view.add_column(name, justify="right")
     for row in rows:
-        difference = row.note or ("" if row.difference is None else f"{100 * row.difference:+.2f}")
-        p = "" if row.p is None else f"{row.p:.3g}"
-        what = (row.run, Path(row.dataset).name, row.chosen, row.split, str(row.seeds), str(row.parameters))
-        view.add_row(*what, spread(row.mean, row.std), difference, p)
+        what = (Path(row.run).name, Path(row.dataset).name, row.chosen, str(row.seeds))
+        difference = "" if row.difference is None else f"{100 * row.difference:+.2f}"
+        view.add_row(*what, spread(row.mean, row.std), difference, "" if row.p is None else f"{row.p:.3g}")
     return view

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypergraph
-from hypergraph.errors import InputError
+from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_path, atomic_write_text
 from hypergraph.progress import progress
 from hypergraph.tasks.config import Config
@@ -65,6 +65,8 @@ def resume(path: Path, *, data: Any = None, jobs: int | None = None, say: Say = 
 
 def check_device(name: str) -> None:
     """Refuse a device that is not there."""
+    if name.partition(":")[0] not in ("cpu", "cuda", "mps", "xpu"):
+        raise unknown_name("device", name, ("cpu", "cuda", "mps", "xpu"))
     import torch
 
     try:
@@ -197,7 +199,7 @@ def _side_by_side(
     finally:
         for worker in workers:
             worker.kill()
-            worker.wait()
+            worker.__exit__(None, None, None)  # waits, and closes the pipes
 
 
 def _start_worker(folder: Run, lock: int | None) -> subprocess.Popen[str]:

@@ -1,0 +1,88 @@
+"""Presets < file < what was typed, and mistakes found early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hypergraph.datasets.names import DATASETS
+from hypergraph.errors import InputError
+from hypergraph.nn.registry import HEADS, LAYERS
+from hypergraph.tasks.api import settle
+from hypergraph.tasks.config import LinkConfig, NodeConfig
+
+
+def test_the_papers_table() -> None:
+    table = {
+        "disease": ((1e-4, 0.3), (1e-4, 0.0)),
+        "airport": ((1e-5, 0.0), (5e-5, 0.0)),
+        "pubmed": ((1e-3, 0.0), (1e-3, 0.0)),
+        "cora": ((1e-3, 0.2), (1e-3, 0.3)),
+    }
+    for dataset, (ball, lorentz) in table.items():
+        for head, (weight_decay, dropout) in (("bmlr-p", ball), ("bmlr-l", lorentz), ("lmlr", lorentz)):
+            config = settle(NodeConfig, {"dataset": dataset, "head": head})
+            assert (config.weight_decay, config.dropout) == (weight_decay, dropout)
+            assert (config.lr, config.K, config.dim, config.epochs) == (0.01, -1.0, 16, 5000)
+    for dataset, phi, act in (
+        ("disease", "none", "relu"),
+        ("airport", "tanh", "relu"),
+        ("pubmed", "none", "relu"),
+        ("cora", "tanh", "none"),
+    ):
+        config = settle(LinkConfig, {"dataset": dataset, "fc": "bfc-l"})
+        assert (config.phi, config.act, config.encoder, config.lr) == (phi, act, "hnn", 0.01)
+
+
+def test_every_dataset_and_name_has_presets() -> None:
+    for dataset in (*DATASETS, "mine.csv"):
+        for head in HEADS:
+            assert settle(NodeConfig, {"dataset": dataset, "head": head}).epochs == 5000
+        for fc in LAYERS:
+            assert settle(LinkConfig, {"dataset": dataset, "fc": fc}).epochs == 5000
+
+
+def test_file_and_flags(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('dataset = "cora"\nlr = 1\ndropout = 0.5\nhead = "bmlr-l"\n')
+    config = settle(NodeConfig, {"dropout": 0.25, "seeds": None}, file)
+    assert (config.dataset, config.head, config.lr, config.dropout) == ("cora", "bmlr-l", 1.0, 0.25)
+    assert config.weight_decay == 0.001
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, "No dataset is given"),
+        ({"dataset": "cora", "head": "bmlr"}, "Unknown head 'bmlr'; did you mean 'bmlr-p'"),
+        ({"dataset": "cora", "linear": "mobis"}, "Unknown layer 'mobis'; did you mean 'mobius'"),
+        ({"dataset": "cora", "dopout": 0.1}, "Unknown setting 'dopout'; did you mean 'dropout'"),
+        ({"dataset": "cora", "dtype": "float16"}, "Unknown dtype 'float16'"),
+        ({"dataset": "cora", "encoder": "gnc"}, "did you mean 'gcn'"),
+        ({"dataset": "cora", "seeds": 0}, "seeds must be at least 1"),
+        ({"dataset": "cora", "K": 1.0}, "K must be below 0"),
+        ({"dataset": "cora", "K": float("nan")}, "K must be below 0"),
+        ({"dataset": "cora", "dropout": 1.0}, "dropout must be"),
+        ({"dataset": "cora", "lr": 0.0}, "lr must be above 0"),
+        ({"dataset": "cora", "dim": 0}, "dim must be at least 1"),
+        ({"dataset": "cora", "epochs": 1.5}, "epochs must be of type int"),
+    ],
+)
+def test_mistakes(given: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        settle(NodeConfig, given)
+
+
+def test_mistakes_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    for content, text in (
+        ("dataset = ", "not a TOML file"),
+        ('datset = "cora"', "mine.toml: Unknown setting 'datset'; did you mean 'dataset'"),
+        ('task = "link-pred"\n[config]\n', "the configuration of link-pred, not of node-clf"),
+    ):
+        file.write_text(content)
+        with pytest.raises(InputError, match=text):
+            settle(NodeConfig, {}, file)
+    with pytest.raises(InputError, match=r"none.toml: cannot be read"):
+        settle(NodeConfig, {}, tmp_path / "none.toml")
