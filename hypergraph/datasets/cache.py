@@ -35,7 +35,7 @@ def save_npz(graph: GraphArrays, path: Path) -> None:
 def load_npz(path: Path) -> GraphArrays | None:
     """Read what :func:`save_npz` wrote; ``None`` where it is absent, damaged or of another version."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             about = json.loads(file["about"].item())
             if about["version"] != VERSION:
                 return None

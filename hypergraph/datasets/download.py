@@ -33,8 +33,10 @@ def download(url: str, path: Path, *, sha256: str | None) -> None:
             complete = _transfer(url, part)
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
             if isinstance(error, urllib.error.HTTPError) and error.code == 416:
-                # The server has nothing beyond what is here: either it is whole, or it is another file.
-                complete = True
+                # Nothing beyond what is here: it is whole, or another file; the checksum knows.
+                complete = sha256 is not None
+                if not complete:
+                    part.unlink()
             elif isinstance(error, (urllib.error.URLError, FileNotFoundError)) or attempt == _ATTEMPTS - 1:
                 raise InputError(f"{url}: {getattr(error, 'reason', error)}") from error
             else:

@@ -40,7 +40,7 @@ class Epidemic:
     attack_rate: tuple[float, float] = (0.185, 0.215)
     markers: int = 1000
     marker_rate: float = 0.05
-    marker_signal: float = 0.8
+    marker_signal: float = 0.3
 
 
 NODE = Epidemic()

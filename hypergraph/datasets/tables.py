@@ -137,8 +137,9 @@ def read_labels(path: Path) -> NodeTable:
 def load_numpy(path: Path) -> Any:
     """An array, or a dictionary of the arrays in an npz; pickled objects are refused."""
     try:
-        content = np.load(path, allow_pickle=False)
-        return dict(content) if isinstance(content, np.lib.npyio.NpzFile) else content
+        with path.open("rb") as stream:
+            content = np.load(stream, allow_pickle=False)
+            return dict(content) if isinstance(content, np.lib.npyio.NpzFile) else content
     except EOFError:
         raise InputError(f"{path}:1: the file is empty.") from None
     except (ValueError, OSError, zipfile.BadZipFile) as error:
