@@ -6,103 +6,103 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.fused import direction_product
-from hypergraph.geometry.numerics import dot, safe_sqrt, sq_norm
-
-Curvature = float | Tensor
+from hypergraph.geometry.numerics import Scalar, dot, safe_sqrt, sq_norm, unit
 
 
-def project(x: Tensor, *, K: Curvature) -> Tensor:
+def project(x: Tensor, *, K: Scalar) -> Tensor:
     """x itself."""
     return x
 
 
-def contains(x: Tensor, *, K: Curvature) -> Tensor:
+def contains(x: Tensor, *, K: Scalar) -> Tensor:
     """Whether x is finite."""
     return torch.isfinite(x).all(-1)
 
 
-def exp0(u: Tensor, *, K: Curvature) -> Tensor:
+def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     """u itself."""
     return u
 
 
-def log0(x: Tensor, *, K: Curvature) -> Tensor:
+def log0(x: Tensor, *, K: Scalar) -> Tensor:
     """x itself."""
     return x
 
 
-def exp(x: Tensor, u: Tensor, *, K: Curvature) -> Tensor:
+def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     """x + u."""
     return x + u
 
 
-def log(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
+def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     """y - x."""
     return y - x
 
 
-def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
+def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     """The inner product."""
     return dot(u, v).squeeze(-1)
 
 
-def dist(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
+def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     """The norm of the difference."""
     return safe_sqrt(sq_norm(x - y)).squeeze(-1)
 
 
-def dist0(x: Tensor, *, K: Curvature) -> Tensor:
+def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The norm."""
     return safe_sqrt(sq_norm(x)).squeeze(-1)
 
 
-def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Curvature) -> Tensor:
+def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     """u itself."""
     return u
 
 
-def gyro_add(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
+def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     """x + y."""
     return x + y
 
 
-def gyro_neg(x: Tensor, *, K: Curvature) -> Tensor:
+def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     """-x."""
     return -x
 
 
-def gyro_scale(t: float | Tensor, x: Tensor, *, K: Curvature) -> Tensor:
+def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     """t x."""
     return (t.unsqueeze(-1) if isinstance(t, Tensor) and t.dim() else t) * x
 
 
-def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Curvature) -> Tensor:
+def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     """z itself."""
     return z
 
 
-def busemann(x: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
+def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`B^v(x) = -\langle x, v\rangle`."""
     return direction_product(-x, v)
 
 
-def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Curvature) -> Tensor:
+def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
     """The distance to the hyperplane with this normal and offset."""
     return (busemann(x, v, K=K) - tau).abs()
 
 
-def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Curvature) -> Tensor:
+def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     """The signed distance to the hyperplane through p orthogonal to a."""
-    return (dot(x - p, a) / safe_sqrt(sq_norm(a)).clamp_min(torch.finfo(a.dtype).tiny)).squeeze(-1)
+    return dot(x - p, unit(a)).squeeze(-1)
 
 
-def centroid(x: Tensor, weights: Tensor | None = None, *, K: Curvature) -> Tensor:
+def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
     """The weighted mean of the points on dimension -2."""
     if weights is None:
         return x.mean(-2)
     return (weights.unsqueeze(-1) * x).sum(-2) / weights.sum(-1, keepdim=True)
 
 
-def frechet_mean(x: Tensor, weights: Tensor | None = None, *, K: Curvature, max_iter: int = 100) -> Tensor:
+def frechet_mean(
+    x: Tensor, weights: Tensor | None = None, *, K: Scalar, max_iter: int = 64, tol: float | None = None
+) -> Tensor:
     """The weighted mean: in flat space no iteration is needed."""
     return centroid(x, weights, K=K)

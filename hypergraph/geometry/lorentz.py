@@ -1,6 +1,9 @@
 r"""The Lorentz model :math:`\{x : -x_t^2 + \lVert x_s\rVert^2 = 1/K,\ x_t > 0\}`, as pure functions.
 
 The time coordinate comes first. :math:`s = \sqrt{-K}`. Tangent vectors at the origin are plain n-vectors.
+A point *is* its spatial part, a tangent vector likewise: the time that belongs to it, :math:`c/s` with
+:math:`c = \sqrt{1 + s^2\lVert x_s\rVert^2}`, is recomputed, because far out the given one has lost the
+digits that matter. No result lies beyond :func:`~hypergraph.geometry.numerics.distance_limit`.
 """
 
 from __future__ import annotations
@@ -10,189 +13,285 @@ import math
 import torch
 from torch import Tensor
 
+from hypergraph.geometry import gyro
 from hypergraph.geometry.fused import direction_product, tail
-from hypergraph.geometry.numerics import asinhc, distance_limit, dot, safe_sqrt, shrink, sinhc, sq_norm
+from hypergraph.geometry.numerics import (
+    Scalar,
+    asinhc,
+    bounded,
+    distance_limit,
+    dot,
+    finite,
+    full_precision,
+    per_point,
+    radius_limit,
+    safe_sqrt,
+    sinhc,
+    sq_norm,
+    tame,
+    unit,
+)
 
-Curvature = float | Tensor
 
-
-def from_space(x_s: Tensor, *, K: Curvature) -> Tensor:
+def from_space(x_s: Tensor, *, K: Scalar) -> Tensor:
     """The point with these spatial coordinates."""
-    return torch.cat([(sq_norm(x_s) - 1 / K).sqrt(), x_s], -1)
+    return torch.cat([(1 - K * sq_norm(x_s)).sqrt() / (-K) ** 0.5, x_s], -1)
 
 
-def _limit(dtype: torch.dtype) -> float:
-    """The largest s |x_s|."""
-    return math.sinh(distance_limit(dtype))
+def _inside(x_s: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
+    r"""Spatial coordinates, brought inside the limit, and :math:`c = \cosh(s\,d(x, 0))`."""
+    factor, q = bounded(x_s, K, math.sinh(distance_limit(x_s.dtype)))
+    return factor * x_s, (1 + q).sqrt()
 
 
-def _parts(x: Tensor, K: Curvature) -> tuple[Tensor, Tensor]:
-    """Spatial part, bounded, and the time that belongs to it: the given time only carries rounding."""
-    x_s = x[..., 1:]
-    x_s = shrink(-K * sq_norm(x_s), _limit(x.dtype)) * x_s
-    return x_s, (sq_norm(x_s) - 1 / K).sqrt()
+def _space(x: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
+    return _inside(x[..., 1:], K)
 
 
-def _minkowski(u: Tensor, v: Tensor) -> Tensor:
-    return dot(u[..., 1:], v[..., 1:]) - u[..., :1] * v[..., :1]
+def _point(x_s: Tensor, c: Tensor, K: Scalar) -> Tensor:
+    return torch.cat([c / (-K) ** 0.5, x_s], -1)
 
 
-def project(x: Tensor, *, K: Curvature) -> Tensor:
+def _tangent(x_s: Tensor, c: Tensor, u_s: Tensor, K: Scalar) -> Tensor:
+    """The tangent vector at x with these spatial coordinates."""
+    return torch.cat([(-K) ** 0.5 * dot(x_s, u_s) / c, u_s], -1)
+
+
+def _to_origin(x_s: Tensor, c: Tensor, u_s: Tensor, K: Scalar) -> Tensor:
+    """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
+    cancellation."""
+    return u_s + (K * dot(x_s, u_s) / (c * (1 + c))) * x_s
+
+
+def _half_chord(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -> Tensor:
+    r""":math:`\sinh^2(s\,d(x, y)/2)` as one square, so that nothing cancels."""
+    _, square = gyro.chord(x_s / (1 + c_x), y_s / -(1 + c_y), K)
+    return square * ((1 + c_x) / 2) * ((1 + c_y) / 2)
+
+
+@full_precision
+def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
-    x_s, x_t = _parts(x, K)
-    return torch.cat([x_t, x_s], -1)
+    return _point(*_space(x, K), K)
 
 
-def contains(x: Tensor, *, K: Curvature) -> Tensor:
+def contains(x: Tensor, *, K: Scalar) -> Tensor:
     """Whether x is on the sheet, up to rounding of its own size."""
     x_t, x2 = x[..., 0], sq_norm(x[..., 1:]).squeeze(-1)
     tolerance = 64 * torch.finfo(x.dtype).eps * (x2 - 1 / K)
     return torch.isfinite(x).all(-1) & (x_t > 0) & ((x_t.square() - (x2 - 1 / K)).abs() <= tolerance)
 
 
-def exp0(u: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = [\cosh(sr)/s,\ \sinh(sr)\,u/(sr)]`, :math:`r = \lVert u\rVert`."""
-    limit = distance_limit(u.dtype)
-    q = -K * sq_norm(u)
-    return from_space(sinhc(q.clamp_max(limit * limit)) * shrink(q, limit) * u, K=K)
+    factor, q = bounded(u, K, distance_limit(u.dtype))
+    sinh_over = sinhc(q)
+    return _point((factor * sinh_over) * u, (1 + q * sinh_over.square()).sqrt(), K)
 
 
-def log0(x: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \sinh^{-1}(s\lVert x_s\rVert)\, x_s / (s\lVert x_s\rVert)`, an n-vector."""
-    x_s, _ = _parts(x, K)
-    return asinhc(-K * sq_norm(x_s)) * x_s
+    x_s = x[..., 1:]
+    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
+    return (factor * asinhc(q)) * x_s
 
 
-def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
-    """The Minkowski product of two tangent vectors."""
-    return _minkowski(u, v).squeeze(-1)
+@full_precision
+def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\langle u, v\rangle_L`, after transport to the origin, where it is Euclidean."""
+    x_s, c = _space(x, K)
+    return finite(dot(*(_to_origin(x_s, c, w[..., 1:], K) for w in (u, v)))).squeeze(-1)
 
 
-def _half_chord(x: Tensor, y: Tensor, K: Curvature) -> Tensor:
-    r""":math:`\sinh^2(s\,d(x, y)/2)/s^2` as one square, so that nothing cancels."""
-    s = (-K) ** 0.5
-    x_s, x_t = _parts(x, K)
-    y_s, y_t = _parts(y, K)
-    ratio = ((1 + s * y_t) / (1 + s * x_t)).sqrt()
-    return sq_norm(ratio * x_s - y_s / ratio) / 4
-
-
-def dist(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\frac{2}{s}\sinh^{-1}` of half the chord, equal to the form with :math:`\cosh^{-1}`."""
-    q = _half_chord(x, y, K)
-    return (2 * safe_sqrt(q) * asinhc(-K * q)).squeeze(-1)
+    q = _half_chord(*_space(x, K), *_space(y, K), K)
+    return (2 / (-K) ** 0.5 * safe_sqrt(q) * asinhc(q)).squeeze(-1)
 
 
-def dist0(x: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
-    return safe_sqrt(sq_norm(log0(x, K=K))).squeeze(-1)
+    limit = math.sinh(distance_limit(x.dtype)) ** 2
+    square = sq_norm(x[..., 1:]).clamp_max(-limit / K)
+    return (safe_sqrt(square) * asinhc(-K * square)).squeeze(-1)
 
 
-def exp(x: Tensor, u: Tensor, *, K: Curvature) -> Tensor:
-    r""":math:`\cosh(\alpha)x + \sinh(\alpha)u/\alpha`, :math:`\alpha = s\lVert u\rVert_L`."""
-    x_s, x_t = _parts(x, K)
-    u_s = u[..., 1:]
-    u_t = dot(x_s, u_s) / x_t
-    limit = distance_limit(x.dtype)
-    q = -K * (sq_norm(u_s) - u_t.square()).clamp_min(0)
-    q = q.clamp_max(limit * limit)
-    y_s = (1 + q * sinhc(q / 4).square() / 2) * x_s + sinhc(q) * shrink(q, limit) * u_s
-    return project(torch.cat([x_t, y_s], -1), K=K)
+def _add(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -> Tensor:
+    # in ball coordinates, where the gap is 2 / (1 + c)
+    half_x, half_y = (1 + c_x) / 2, (1 + c_y) / 2
+    ball_x = x_s / (1 + c_x)
+    w, square = gyro.chord(ball_x, y_s / (1 + c_y), K)
+    return _point(*_inside((2 * half_y) * w + (2 * square * half_x * half_y) * ball_x, K), K)
 
 
-def log(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
-    r""":math:`\frac{\theta}{\sinh\theta}(y - \cosh(\theta) x)`, :math:`\theta = s\,d(x, y)`."""
-    x, y = project(x, K=K), project(y, K=K)
-    q = -K * _half_chord(x, y, K)
-    return asinhc(q) * (1 + q).rsqrt() * (y - x - 2 * q * x)
-
-
-def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Curvature) -> Tensor:
-    r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
-    x, y = project(x, K=K), project(y, K=K)
-    q = -K * _half_chord(x, y, K)
-    return u - K * _minkowski(y, u) / (2 + 2 * q) * (x + y)
-
-
-def gyro_add(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`x \oplus y`: the boost that takes the origin to x, applied to y."""
-    s = (-K) ** 0.5
-    x_s, x_t = _parts(x, K)
-    y_s, y_t = _parts(y, K)
-    z_s = y_s + s * (y_t + s * dot(x_s, y_s) / (1 + s * x_t)) * x_s
-    return project(torch.cat([x_t, z_s], -1), K=K)
+    return _add(*_space(x, K), *_space(y, K), K)
 
 
-def gyro_neg(x: Tensor, *, K: Curvature) -> Tensor:
+def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The gyro inverse :math:`\ominus x = [x_t, -x_s]`."""
     return torch.cat([x[..., :1], -x[..., 1:]], -1)
 
 
-def gyro_scale(t: float | Tensor, x: Tensor, *, K: Curvature) -> Tensor:
-    r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`."""
-    t = t.unsqueeze(-1) if isinstance(t, Tensor) and t.dim() else t
-    return exp0(t * log0(x, K=K), K=K)
+@full_precision
+def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
+    r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`; t is one number a
+    point."""
+    x_s = x[..., 1:]
+    limit = distance_limit(x.dtype)
+    factor, q = bounded(x_s, K, math.sinh(limit))
+    scale = asinhc(q) * per_point(t)
+    reach, q = bounded(scale * safe_sqrt(q), -1.0, limit)
+    sinh_over = sinhc(q)
+    return _point((factor * reach * scale * sinh_over) * x_s, (1 + q * sinh_over.square()).sqrt(), K)
 
 
-def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Curvature) -> Tensor:
-    r""":math:`\mathrm{gyr}[x, y] z = \ominus(x\oplus y)\oplus(x\oplus(y\oplus z))`: a rotation."""
-    from hypergraph.geometry import poincare
+@full_precision
+def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
+    (x_s, c_x), (y_s, c_y), (z_s, c_z) = (_space(p, K) for p in (x, y, z))
+    rotated = gyro.rotate(x_s / (1 + c_x), 2 / (1 + c_x), y_s / (1 + c_y), 2 / (1 + c_y), z_s, K)
+    return _point(rotated, c_z, K)
 
-    rotated = poincare.gyration(to_poincare(x, K=K), to_poincare(y, K=K), z[..., 1:], K=K)
-    return from_space(rotated, K=K)
+
+@full_precision
+def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\mathrm{Exp}_x(u) = \cosh(\alpha)x + \sinh(\alpha)u/\alpha`,
+    :math:`\alpha = s\lVert u\rVert_L`, as :math:`x \oplus \mathrm{Exp}_0(\mathrm{PT}_{x\to 0}(u))`."""
+    x_s, c = _space(x, K)
+    u = _to_origin(x_s, c, tame(u[..., 1:]), K)
+    factor, q = bounded(u, K, distance_limit(x.dtype))
+    sinh_over = sinhc(q)
+    return _add(x_s, c, (factor * sinh_over) * u, (1 + q * sinh_over.square()).sqrt(), K)
 
 
-def busemann(x: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\mathrm{Log}_x(y) = \frac{\theta}{\sinh\theta}(y - \cosh(\theta) x)`,
+    :math:`\theta = s\,d(x, y)`."""
+    x_s, c_x = _space(x, K)
+    y_s, c_y = _space(y, K)
+    q = _half_chord(x_s, c_x, y_s, c_y, K)
+    scale = asinhc(q) * (1 + q).rsqrt()
+    return _tangent(x_s, c_x, scale * (y_s - x_s) - (2 * q * scale) * x_s, K)
+
+
+@full_precision
+def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
+    x_s, c_x = _space(x, K)
+    y_s, c_y = _space(y, K)
+    u_s, d = u[..., 1:], y_s - x_s
+    # <y, u>_L = <y - x, u>_L, which is exact for near points
+    product = dot(d, u_s) + K * dot(d, x_s + y_s) / (c_x + c_y) * dot(x_s, u_s) / c_x
+    half_chord = _half_chord(x_s, c_x, y_s, c_y, K)
+    outward = u_s - (K * product / (2 + 2 * half_chord)) * (x_s + y_s)
+    # towards the origin the terms of this formula cancel: go through the origin instead, and turn there
+    u = _to_origin(x_s, c_x, u_s, K)
+    turned = gyro.rotate(y_s / (1 + c_y), 2 / (1 + c_y), x_s / -(1 + c_x), 2 / (1 + c_x), u, K)
+    inward = turned - (K * dot(y_s, turned) / (1 + c_y)) * y_s
+    return finite(_tangent(y_s, c_y, torch.where(2 * c_y < c_x, inward, outward), K))
+
+
+@full_precision
+def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\bigl(s(x_t - \langle x_s, v\rangle)\bigr)` for unit rows of v.
 
     A row of another length stands for its direction.
 
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    s = (-K) ** 0.5
+    s = torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
     x_s = x[..., 1:]
-    # the spatial part is bounded through row scalars, to pass over the points once
-    q = -K * sq_norm(x_s)
-    scale = shrink(q, _limit(x.dtype))
-    r2 = scale.square() * q
-    time = (1 + r2).sqrt()
-    # s (x_t - <x_s, v>) >= 1 / (s (x_t + |x_s|)) exactly.
-    low = 1 / (time + safe_sqrt(r2)) - 1
-    return tail("log1p", direction_product(-s * scale * x_s, v), r2 / (1 + time), 1 / s, low=low)
+    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
+    r, c = safe_sqrt(q), (1 + q).sqrt()
+    # s (x_t - <x_s, v>) >= 1 / (s (x_t + |x_s|)), that is t >= exp(-s d(x, 0)) - 1
+    low = -(r + q / (1 + c)) / (r + c)
+    return tail("log1p", direction_product((-s * factor) * x_s, v), q / (1 + c), 1 / s, low=low)
 
 
-def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
     r"""The distance :math:`\lvert B^v(x) - \tau\rvert` to the horosphere :math:`\{B^v = \tau\}`."""
     return (busemann(x, v, K=K) - tau).abs()
 
 
-def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Curvature) -> Tensor:
-    r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points."""
-    norm = safe_sqrt(_minkowski(a, a)).clamp_min(torch.finfo(a.dtype).tiny)
-    q = _minkowski(a, project(x, K=K)) / norm
+@full_precision
+def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
+    r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
+    :math:`\frac1s\sinh^{-1}(s\langle x, a\rangle_L / \lVert a\rVert_L)`."""
+    x_s, c_x = _space(x, K)
+    p_s, c_p = _space(p, K)
+    # with p taken to the origin: x becomes -p + x, and a an n-vector
+    a = unit(_to_origin(p_s, c_p, unit(a[..., 1:]), K))
+    ball_p, half_p, half_x = p_s / (1 + c_p), (1 + c_p) / 2, (1 + c_x) / 2
+    w, square = gyro.chord(x_s / (1 + c_x), -ball_p, K)
+    q = 2 * half_x * (dot(w, a) - square * half_p * dot(ball_p, a))
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 
-def to_poincare(x: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the ball: :math:`x_s / (1 + s x_t)`."""
-    x_s, x_t = _parts(x, K)
-    return x_s / (1 + (-K) ** 0.5 * x_t)
+    x_s, c = _space(x, K)
+    ball = x_s / (1 + c)
+    return bounded(ball, K, radius_limit(x.dtype))[0] * ball
 
 
-def centroid(x: Tensor, weights: Tensor | None = None, *, K: Curvature) -> Tensor:
-    """The normalised Lorentzian centroid of the points on dimension -2."""
-    x = project(x, K=K)
-    total = x.sum(-2) if weights is None else (weights.unsqueeze(-1) * x).sum(-2)
-    norm = safe_sqrt(-K * -_minkowski(total, total)).clamp_min(torch.finfo(x.dtype).tiny)
-    return project(total / norm, K=K)
+@full_precision
+def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
+    r"""The normalised Lorentzian centroid :math:`T / \sqrt{K\langle T, T\rangle_L}`,
+    :math:`T = \sum_i w_i x_i`, of the points on dimension -2; the weights, shape ``(..., N)``, are positive
+    and all 1 by default."""
+    x_s, c = _space(x, K)
+    share = _shares(x_s, weights)
+    mean = (share * x_s).sum(-2, keepdim=True)
+    c_mean = (1 - K * sq_norm(mean)).sqrt()
+    # mean of c, less c of the mean: at least 0 by convexity, and taken without cancellation
+    lag = (share * (-K * dot(x_s - mean, x_s + mean) / (c + c_mean))).sum(-2, keepdim=True).clamp_min(0)
+    y_s = (1 + lag * (2 * c_mean + lag)).rsqrt() * mean
+    return from_space(y_s.squeeze(-2), K=K)
 
 
-def frechet_mean(x: Tensor, weights: Tensor | None = None, *, K: Curvature, max_iter: int = 100) -> Tensor:
-    """The point of least weighted sum of squared distances to the points on dimension -2, by iteration."""
+def _shares(x: Tensor, weights: Tensor | None) -> Tensor:
     if weights is None:
-        weights = torch.ones_like(x[..., 0])
-    share = (weights / weights.sum(-1, keepdim=True)).unsqueeze(-1)
-    mean = centroid(x, weights, K=K).unsqueeze(-2)
+        return torch.full_like(x[..., :1], 1 / x.shape[-2])
+    total = weights.sum(-1, keepdim=True)
+    return (weights / torch.where(total == 0, 1.0, total)).unsqueeze(-1)
+
+
+@full_precision
+def frechet_mean(
+    x: Tensor, weights: Tensor | None = None, *, K: Scalar, max_iter: int = 64, tol: float | None = None
+) -> Tensor:
+    r"""The point of least weighted sum of squared distances to the points on dimension -2.
+
+    :math:`d^2` is concave in :math:`\cosh d`, so its tangent bounds it from above, and the minimum of the
+    bound is the centroid with weights :math:`w_i\, d_i/\sinh d_i`: every step descends, whatever the
+    spread, and none needs a step size.
+
+    Args:
+        x: points, shape ``(..., N, n + 1)``.
+        weights: positive, shape ``(..., N)``; all 1 by default.
+        K: the curvature.
+        max_iter: the number of steps.
+        tol: stop once no mean moves by more than this distance (a look at the data, which ``torch.compile``
+        and
+            ``vmap`` cannot take: without it all the steps are made).
+    """
+    weights = torch.ones_like(x[..., 0]) if weights is None else weights
+    mean = centroid(x, weights, K=K)
+    x_s, c_x = _space(x, K)
     for _ in range(max_iter):
-        mean = exp(mean, (share * log(mean, x, K=K)).sum(-2, keepdim=True), K=K)
-    return mean.squeeze(-2)
+        m_s, c_m = _space(mean.unsqueeze(-2), K)
+        q = _half_chord(x_s, c_x, m_s, c_m, K)
+        last, mean = mean, centroid(x, weights * (asinhc(q) * (1 + q).rsqrt()).squeeze(-1), K=K)
+        if tol is not None and bool((dist(last, mean, K=K) <= tol).all()):
+            break
+    return mean

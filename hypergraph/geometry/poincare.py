@@ -1,160 +1,216 @@
 r"""The Poincaré ball :math:`\{x : -K\lVert x\rVert^2 < 1\}` with curvature :math:`K < 0`, as pure functions.
 
-Points and tangent vectors are in the last dimension; everything broadcasts. :math:`s = \sqrt{-K}`.
+Points and tangent vectors are in the last dimension; everything broadcasts. :math:`s = \sqrt{-K}`, and the
+gap :math:`g_x = 1 - s^2\lVert x\rVert^2 = 2/\lambda_x^K`. A point beyond
+:func:`~hypergraph.geometry.numerics.radius_limit` counts as the point of its ray at that limit, and no
+result lies beyond it.
 """
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import lorentz
+from hypergraph.geometry import gyro, lorentz
 from hypergraph.geometry.fused import direction_product, tail
-from hypergraph.geometry.numerics import artanhc, asinhc, dot, radius_limit, safe_sqrt, shrink, sq_norm, tanhc
+from hypergraph.geometry.numerics import (
+    Scalar,
+    artanhc,
+    asinhc,
+    bounded,
+    dot,
+    finite,
+    full_precision,
+    per_point,
+    radius_limit,
+    safe_sqrt,
+    sq_norm,
+    tanhc,
+    unit,
+)
 
-Curvature = float | Tensor
+
+def _gap(x: Tensor, K: Scalar) -> Tensor:
+    limit = radius_limit(x.dtype)
+    return 1 - (-K * sq_norm(x)).clamp_max(limit * limit)
 
 
-def _gap(x: Tensor, K: Curvature) -> Tensor:
-    r""":math:`1 - s^2\lVert x\rVert^2`, as a product, bounded by the model."""
-    r = safe_sqrt(-K * sq_norm(x)).clamp_max(radius_limit(x.dtype))
-    return (1 - r) * (1 + r)
+def _inside(x: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
+    """The point, brought inside the limit, and its gap."""
+    factor, q = bounded(x, K, radius_limit(x.dtype))
+    return factor * x, 1 - q
 
 
-def project(x: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back into the ball: a point too far out is moved along its ray to the largest radius."""
-    return shrink(-K * sq_norm(x), radius_limit(x.dtype)) * x
+    return bounded(x, K, radius_limit(x.dtype))[0] * x
 
 
-def contains(x: Tensor, *, K: Curvature) -> Tensor:
+def contains(x: Tensor, *, K: Scalar) -> Tensor:
     """Whether x is finite and inside the open ball."""
     return torch.isfinite(x).all(-1) & (-K * sq_norm(x).squeeze(-1) < 1)
 
 
-def exp0(u: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = \tanh(s\lVert u\rVert)\, u / (s\lVert u\rVert)`."""
-    q = -K * sq_norm(u)
-    far = torch.where(q > 1, q, 1.0)
-    return torch.minimum(tanhc(q), radius_limit(u.dtype) * far.rsqrt()) * u
+    factor, q = bounded(u, K, math.atanh(radius_limit(u.dtype)))
+    return (factor * tanhc(q)) * u
 
 
-def log0(x: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \tanh^{-1}(s\lVert x\rVert)\, x / (s\lVert x\rVert)`."""
-    limit = radius_limit(x.dtype)
-    q = -K * sq_norm(x)
-    return artanhc(q.clamp_max(limit * limit)) * shrink(q, limit) * x
+    factor, q = bounded(x, K, radius_limit(x.dtype))
+    return (factor * artanhc(q)) * x
 
 
-def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`g_x(u, v) = (\lambda_x^K)^2 \langle u, v\rangle`."""
-    return (4 * dot(u, v) / _gap(x, K).square()).squeeze(-1)
+    return finite((2 / _gap(x, K)).square() * dot(u, v)).squeeze(-1)
 
 
-def dist(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
-    r""":math:`\frac2s\sinh^{-1}(s\lVert x-y\rVert/\sqrt{g_x g_y})`, :math:`g_x = 1-s^2\lVert x\rVert^2`:
-    equal to the form with :math:`\tanh^{-1}`, without its cancellation."""
-    q = sq_norm(x - y) / (_gap(x, K) * _gap(y, K))
+@full_precision
+def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\frac2s\sinh^{-1}(s\lVert x-y\rVert/\sqrt{g_x g_y})`: equal to the form with
+    :math:`\tanh^{-1}`, without its cancellation."""
+    # s|x - y| < 2 in the ball
+    q = sq_norm(x - y).clamp_max(-4 / K) / (_gap(x, K) * _gap(y, K))
     return (2 * safe_sqrt(q) * asinhc(-K * q)).squeeze(-1)
 
 
-def dist0(x: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
-    return 2 * safe_sqrt(sq_norm(log0(x, K=K))).squeeze(-1)
+    limit = radius_limit(x.dtype)
+    square = sq_norm(x).clamp_max(-limit * limit / K)
+    return (2 * safe_sqrt(square) * artanhc((-K * square).clamp_max(limit * limit))).squeeze(-1)
 
 
-def gyro_add(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
+def _add(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, K: Scalar) -> Tensor:
+    w, square = gyro.chord(x, y, K)
+    denominator = gap_x * gap_y + square
+    with torch.no_grad():
+        # the scaled norm of the sum is sqrt(square / denominator)
+        factor = (radius_limit(x.dtype) * (denominator / square).sqrt()).clamp_max(1)
+    inverse = factor / denominator
+    return (gap_x * inverse) * w + (square * inverse) * x
+
+
+@full_precision
+def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r"""Möbius addition :math:`x \oplus y`."""
-    x2, y2, xy = -K * sq_norm(x), -K * sq_norm(y), -K * dot(x, y)
-    z = ((1 + 2 * xy + y2) * x + (1 - x2) * y) / _gyro_denominator(x2, y2, xy)
-    return project(z, K=K)
+    return _add(*_inside(x, K), *_inside(y, K), K)
 
 
-def _gyro_denominator(x2: Tensor, y2: Tensor, xy: Tensor) -> Tensor:
-    # By Cauchy-Schwarz it is at least (1 - |x||y|)^2; the bound only matters where rounding breaks it.
-    return torch.maximum(1 + 2 * xy + x2 * y2, (1 - safe_sqrt(x2 * y2)).square()).clamp_min(1e-30)
-
-
-def gyro_neg(x: Tensor, *, K: Curvature) -> Tensor:
+def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The gyro inverse :math:`\ominus x = -x`."""
     return -x
 
 
-def gyro_scale(t: float | Tensor, x: Tensor, *, K: Curvature) -> Tensor:
-    r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`."""
-    t = t.unsqueeze(-1) if isinstance(t, Tensor) and t.dim() else t
-    return exp0(t * log0(x, K=K), K=K)
+@full_precision
+def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
+    r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`; t is one number a
+    point."""
+    factor, q = bounded(x, K, radius_limit(x.dtype))
+    scale = artanhc(q) * per_point(t)
+    reach, q = bounded(scale * safe_sqrt(q), -1.0, math.atanh(radius_limit(x.dtype)))
+    return (factor * reach * scale * tanhc(q)) * x
 
 
-def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Curvature) -> Tensor:
-    r""":math:`\mathrm{gyr}[x, y] z`, linear in z."""
-    c = -K
-    xy, xz, yz, x2, y2 = dot(x, y), dot(x, z), dot(y, z), sq_norm(x), sq_norm(y)
-    a = -c * c * xz * y2 + c * yz + 2 * c * c * xy * yz
-    b = -c * c * yz * x2 - c * xz
-    return z + 2 * (a * x + b * y) / _gyro_denominator(c * x2, c * y2, c * xy)
+@full_precision
+def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\mathrm{gyr}[x, y] z`, a rotation."""
+    return finite(gyro.rotate(*_inside(x, K), *_inside(y, K), z, K))
 
 
-def exp(x: Tensor, u: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = x \oplus \tanh(s\lambda_x\lVert u\rVert/2)\, u / (s\lVert u\rVert)`."""
-    return gyro_add(x, exp0(u / _gap(x, K), K=K), K=K)
+    x, gap_x = _inside(x, K)
+    factor, q = bounded(u, K / gap_x.square(), math.atanh(radius_limit(x.dtype)))
+    tanh_over = tanhc(q)
+    return _add(x, gap_x, (factor * tanh_over / gap_x) * u, 1 - q * tanh_over.square(), K)
 
 
-def log(x: Tensor, y: Tensor, *, K: Curvature) -> Tensor:
-    r""":math:`\mathrm{Log}_x(y)`, with :math:`\tanh^{-1}` as the asinh of the chord."""
-    gap_x, gap_y = _gap(x, K), _gap(y, K)
-    x2, y2, xy = -K * sq_norm(x), -K * sq_norm(y), -K * dot(x, y)
-    denominator = _gyro_denominator(x2, y2, -xy)
-    # (-x) + y over its denominator, with y - x taken elementwise so that near points keep their digits
-    w = (gap_x * (y - x) - (-K * sq_norm(y - x)) * x) / denominator
-    q = -K * sq_norm(y - x) / (gap_x * gap_y)
-    return asinhc(q) * (denominator * gap_x / gap_y).sqrt() * w
+@full_precision
+def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`\mathrm{Log}_x(y) = \frac{2}{s\lambda_x}\tanh^{-1}(s\lVert m\rVert)\frac{m}{\lVert m\rVert}`,
+    :math:`m = -x \oplus y`, with :math:`\tanh^{-1}` as the asinh of the chord."""
+    x, gap_x = _inside(x, K)
+    y, gap_y = _inside(y, K)
+    w, square = gyro.chord(-x, y, K)
+    q = square / (gap_x * gap_y)
+    scale = asinhc(q) * (1 + q).rsqrt() / gap_y
+    return (gap_x * scale) * w - (square * scale) * x
 
 
-def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = (\lambda_x/\lambda_y)\,\mathrm{gyr}[y, -x] u`."""
-    return _gap(y, K) / _gap(x, K) * gyration(y, -x, u, K=K)
+    x, gap_x = _inside(x, K)
+    y, gap_y = _inside(y, K)
+    return finite(gyro.rotate(y, gap_y, -x, gap_x, (gap_y / gap_x) * u, K))
 
 
-def busemann(x: Tensor, v: Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\frac{\lVert v - sx\rVert^2}{1 - s^2\lVert x\rVert^2}` for unit rows of v.
 
     A row of another length stands for its direction.
 
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    s = (-K) ** 0.5
-    # the point is bounded through row scalars, to pass over the points once
-    q = -K * sq_norm(x)
-    inside = shrink(q, radius_limit(x.dtype))
-    r = inside * safe_sqrt(q)
-    scale = 2 / ((1 - r) * (1 + r))
-    inner = direction_product(-scale * s * inside * x, v)
-    # |v - s x|^2 >= (1 - s|x|)^2 exactly, that is t >= -2r/(1+r).
-    return tail("log1p", inner, scale * r * r, 1 / s, low=-2 * r / (1 + r))
+    s = torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
+    factor, q = bounded(x, K, radius_limit(x.dtype))
+    scale = 2 / (1 - q)
+    # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
+    r = safe_sqrt(q)
+    inner = direction_product((-s * factor * scale) * x, v)
+    return tail("log1p", inner, scale * q, 1 / s, low=-2 * r / (1 + r))
 
 
-def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Curvature) -> Tensor:
+@full_precision
+def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
     r"""The distance :math:`\lvert B^v(x) - \tau\rvert` to the horosphere :math:`\{B^v = \tau\}`."""
     return (busemann(x, v, K=K) - tau).abs()
 
 
-def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Curvature) -> Tensor:
-    r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points."""
-    w = gyro_add(-p, x, K=K)
-    q = 2 * dot(w, a) / (_gap(w, K) * safe_sqrt(sq_norm(a)).clamp_min(torch.finfo(a.dtype).tiny))
+@full_precision
+def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
+    r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
+    :math:`\frac1s\sinh^{-1}\frac{2s\langle z, a\rangle}{(1 - s^2\lVert z\rVert^2)\lVert a\rVert}`,
+    :math:`z = -p \oplus x`."""
+    x, gap_x = _inside(x, K)
+    p, gap_p = _inside(p, K)
+    w, square = gyro.chord(-p, x, K)
+    a = unit(a)
+    q = 2 * (gap_p * dot(w, a) - square * dot(p, a)) / (gap_p * gap_x)
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 
-def to_lorentz(x: Tensor, *, K: Curvature) -> Tensor:
-    r"""The isometry to the Lorentz model: :math:`x_s = 2x/(1 - s^2\lVert x\rVert^2)`."""
-    return lorentz.from_space(2 * project(x, K=K) / _gap(x, K), K=K)
+@full_precision
+def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
+    r"""The isometry to the Lorentz model: :math:`[(\lambda_x - 1)/s,\ \lambda_x x]`."""
+    x, gap = _inside(x, K)
+    return torch.cat([(2 / gap - 1) / (-K) ** 0.5, (2 / gap) * x], -1)
 
 
-def centroid(x: Tensor, weights: Tensor | None = None, *, K: Curvature) -> Tensor:
+@full_precision
+def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
     """The normalised Lorentzian centroid of the points on dimension -2, through the isometry."""
     return lorentz.to_poincare(lorentz.centroid(to_lorentz(x, K=K), weights, K=K), K=K)
 
 
-def frechet_mean(x: Tensor, weights: Tensor | None = None, *, K: Curvature, max_iter: int = 100) -> Tensor:
-    """The point of least weighted sum of squared distances to the points on dimension -2, by iteration."""
-    return lorentz.to_poincare(lorentz.frechet_mean(to_lorentz(x, K=K), weights, K=K, max_iter=max_iter), K=K)
+@full_precision
+def frechet_mean(
+    x: Tensor, weights: Tensor | None = None, *, K: Scalar, max_iter: int = 64, tol: float | None = None
+) -> Tensor:
+    """The point of least weighted sum of squared distances to the points on dimension -2; see
+    :func:`hypergraph.geometry.lorentz.frechet_mean`."""
+    mean = lorentz.frechet_mean(to_lorentz(x, K=K), weights, K=K, max_iter=max_iter, tol=tol)
+    return lorentz.to_poincare(mean, K=K)

@@ -8,8 +8,10 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
+from hypergraph.errors import InputError
 from hypergraph.geometry import euclidean, lorentz, poincare
 from hypergraph.geometry.numerics import clip as clip_norm
+from hypergraph.sparse import csr_tensor
 
 
 class Curvature(nn.Module):
@@ -27,9 +29,9 @@ class Curvature(nn.Module):
         try:
             value = float(K)
         except (TypeError, ValueError, RuntimeError):
-            raise ValueError(f"curvature K must be a single number below 0, got {K!r}") from None
+            raise InputError(f"curvature K must be a single number below 0, got {K!r}") from None
         if not (math.isfinite(value) and value < 0):
-            raise ValueError(
+            raise InputError(
                 f"curvature K must be a finite number below 0, got {value}; for K = 0 use Euclidean()"
             )
         self.learnable = learnable
@@ -129,9 +131,11 @@ class Space(nn.Module):
         """The closed-form mean of the points on dimension -2 (the normalised Lorentzian centroid)."""
         return self._ops.centroid(x, weights, K=self.K)
 
-    def frechet_mean(self, x: Tensor, weights: Tensor | None = None, max_iter: int = 100) -> Tensor:
+    def frechet_mean(
+        self, x: Tensor, weights: Tensor | None = None, max_iter: int = 64, tol: float | None = None
+    ) -> Tensor:
         """The Fréchet mean of the points on dimension -2, by iteration."""
-        return self._ops.frechet_mean(x, weights, K=self.K, max_iter=max_iter)
+        return self._ops.frechet_mean(x, weights, K=self.K, max_iter=max_iter, tol=tol)
 
     def project(self, x: Tensor) -> Tensor:
         """Back onto the model."""
@@ -142,8 +146,32 @@ class Space(nn.Module):
         return self._ops.contains(x, K=self.K)
 
     def lift(self, features: Tensor, clip: float | None = None) -> Tensor:
-        """exp0 of the features, clipped first to norm ``clip`` where given."""
+        """exp0 of the features, clipped first to norm ``clip`` where given.
+
+        A sparse CSR matrix of features stays sparse: its rows are scaled (and on the Lorentz model get a
+        time).
+        """
+        if features.layout != torch.strided:
+            return self._lift_sparse(features, clip)
         return self.exp0(features if clip is None else clip_norm(features, clip))
+
+    def _lift_sparse(self, features: Tensor, clip: float | None) -> Tensor:
+        crow, col, value = features.crow_indices(), features.col_indices(), features.values()
+        rows, columns = features.shape
+        row = torch.repeat_interleave(torch.arange(rows, device=col.device), crow.diff().long())
+        norm = value.new_zeros(rows).index_add(0, row, value.square()).sqrt().unsqueeze(-1)
+        # every lift is radial: the point at the same distance on a line tells the scale, and the time
+        line = self.lift(norm, clip)
+        scale = line[:, -1:] / torch.where(norm > 0, norm, 1.0)
+        value = value * scale[row, 0]
+        if self.ambient(columns) > columns:
+            first = crow[:-1] + torch.arange(rows, device=crow.device)
+            place = torch.arange(len(value), device=row.device) + row + 1
+            value = value.new_zeros(rows + len(value)).index_copy(0, first.long(), line[:, 0])
+            value = value.index_copy(0, place, features.values() * scale[row, 0])
+            col = torch.zeros_like(value, dtype=col.dtype).index_copy(0, place, col + 1)
+            crow = crow + torch.arange(rows + 1, device=crow.device, dtype=crow.dtype)
+        return csr_tensor(crow, col, value, (rows, self.ambient(columns)))
 
     def to_poincare(self, x: Tensor) -> Tensor:
         """The same point on the Poincaré ball of the same curvature."""

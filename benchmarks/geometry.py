@@ -1,0 +1,111 @@
+"""Every operator against geoopt's, on the same tensors in one run: forward and backward, float32.
+
+    python benchmarks/geometry.py [--points 100000] [--dim 16] [--rounds 15]
+
+The two are timed alternately, so that a busy machine slows both; the ratio of the medians is what counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import geoopt
+import torch
+from torch import Tensor
+
+from hypergraph.geometry import lorentz, poincare
+
+K = -0.7
+TARGET = {"exp0": 1.5, "log0": 1.5, "dist": 1.5, "gyro_add": 1.5}
+Pair = tuple[Callable[..., Tensor], Callable[..., Tensor], list[Tensor], list[Tensor]]
+
+
+def seconds(function: Callable[..., Tensor], inputs: list[Tensor]) -> float:
+    """One forward and backward pass."""
+    leaves = [x.detach().requires_grad_() for x in inputs]
+    start = time.perf_counter()
+    out = function(*leaves)
+    torch.autograd.grad(out, leaves, torch.ones_like(out), allow_unused=True)
+    return time.perf_counter() - start
+
+
+def pairs(points: int, dim: int) -> dict[str, Pair]:
+    """Name -> ours, geoopt's, and the inputs of each."""
+    torch.manual_seed(0)
+    u, v, w = (torch.randn(points, dim) / dim**0.5 for _ in range(3))
+    ball, sheet = geoopt.PoincareBall(c=-K), geoopt.Lorentz(k=-1 / K)
+    x, y = poincare.exp0(u, K=K), poincare.exp0(v, K=K)
+    a, b = lorentz.exp0(u, K=K), lorentz.exp0(v, K=K)
+    zero = torch.zeros(points, 1)
+    origin = lorentz.exp0(torch.zeros(dim), K=K).expand_as(a)
+    p, q = (lorentz.transport(origin, a, torch.cat([zero, z], -1), K=K) for z in (v, w))
+    u0 = torch.cat([zero, u], -1)
+    t = torch.rand(points) + 0.5
+    table: dict[str, Pair] = {}
+
+    def add(name: str, ours: Callable[..., Tensor], theirs: Callable[..., Tensor], *inputs: Tensor) -> None:
+        table[name] = (lambda *i: ours(*i, K=K), theirs, list(inputs), list(inputs))
+
+    add("poincare exp0", poincare.exp0, ball.expmap0, u)
+    add("poincare log0", poincare.log0, ball.logmap0, x)
+    add("poincare dist", poincare.dist, ball.dist, x, y)
+    add("poincare dist0", poincare.dist0, ball.dist0, x)
+    add("poincare gyro_add", poincare.gyro_add, ball.mobius_add, x, y)
+    add("poincare gyro_scale", poincare.gyro_scale, lambda t, x: ball.mobius_scalar_mul(t[:, None], x), t, x)
+    add("poincare gyration", poincare.gyration, ball.gyration, x, y, v)
+    add("poincare exp", poincare.exp, ball.expmap, x, v)
+    add("poincare log", poincare.log, ball.logmap, x, y)
+    add("poincare transport", poincare.transport, ball.transp, x, y, v)
+    add(
+        "poincare inner",
+        poincare.inner,
+        lambda x, u, v: ball.inner(x, u, v, keepdim=True).squeeze(-1),
+        x,
+        v,
+        w,
+    )
+    add(
+        "poincare dist_hyperplane",
+        poincare.dist_hyperplane,
+        lambda x, p, a: ball.dist2plane(x, p, a, signed=True),
+        x,
+        y,
+        w,
+    )
+    add("poincare project", poincare.project, ball.projx, x)
+    add("lorentz exp0", lorentz.exp0, sheet.expmap0, u)
+    table["lorentz exp0"][3][:] = [u0]
+    add("lorentz log0", lorentz.log0, sheet.logmap0, a)
+    add("lorentz dist", lorentz.dist, sheet.dist, a, b)
+    add("lorentz dist0", lorentz.dist0, sheet.dist0, a)
+    add("lorentz exp", lorentz.exp, sheet.expmap, a, p)
+    add("lorentz log", lorentz.log, sheet.logmap, a, b)
+    add("lorentz transport", lorentz.transport, sheet.transp, a, b, p)
+    add("lorentz inner", lorentz.inner, lambda x, u, v: sheet.inner(x, u, v), a, p, q)
+    add("lorentz project", lorentz.project, sheet.projx, a)
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--points", type=int, default=100_000)
+    parser.add_argument("--dim", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    print(f"{'operator':26} {'ours ms':>8} {'geoopt ms':>10} {'ratio':>6}  target")
+    for name, (ours, theirs, inputs, their_inputs) in pairs(options.points, options.dim).items():
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(options.rounds):
+            times[0].append(seconds(ours, inputs))
+            times[1].append(seconds(theirs, their_inputs))
+        mine, other = (1e3 * statistics.median(t[2:]) for t in times)
+        target = TARGET.get(name.split()[1], 1.0)
+        mark = "" if other / mine >= target else "  MISSED"
+        print(f"{name:26} {mine:8.2f} {other:10.2f} {other / mine:6.2f}  {target}{mark}")
+
+
+if __name__ == "__main__":
+    main()
