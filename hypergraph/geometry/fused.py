@@ -165,7 +165,8 @@ class _Tail(torch.autograd.Function):
         if ctx.needs_input_grad[6]:
             grad_scale = (grad * function(_argument(y, row, column, weight, low))).sum_to_size(scale.shape)
         # the argument is computed again: that is quicker than the memory traffic of keeping it
-        g = slope(_argument(y, row, column, weight, low), grad).mul_(scale)
+        # not in place: in a second derivative grad may be a zero that has no memory
+        g = slope(_argument(y, row, column, weight, low), grad) * scale
         if column is None or weight is None:
             return None, g, g.sum(-1, keepdim=True), None, None, None, grad_scale
         columns = (g * y).sum(0)
