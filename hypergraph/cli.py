@@ -425,7 +425,9 @@ def _sentence(error: Any) -> str:
     import difflib
     import re
 
-    ctx, said = error.ctx, error.format_message()
+    ctx, said = getattr(error, "ctx", None), error.format_message()
+    if ctx is None:
+        return str(said)
     if match := re.match(r"No such (option|command):? '?(-*[^\s']+)", said):
         kind, wrong = match.groups()
         options = [

@@ -60,6 +60,8 @@ def resume(path: Path, *, data: Any = None, jobs: int | None = None, say: Say = 
     task = KINDS[folder.config.task].load_task()
     loaded = task.load(folder.config) if data is None else data
     folder.check_data(task.fingerprint(loaded))
+    if not folder.pending() and (path / "result.json").exists():
+        return Result.read(path)
     return _finish(folder, loaded, jobs if data is None else 1, say)
 
 

@@ -1,0 +1,147 @@
+"""The command line: light at the start, one sentence for a mistake, JSON alone on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import hypergraph
+from hypergraph import cli
+
+ROOT = Path(hypergraph.__file__).parents[1]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *typed: str) -> int:
+    """Run the command in this process; its exit code."""
+    monkeypatch.setattr(sys, "argv", ["hypergraph", *typed])
+    with pytest.raises(SystemExit) as leaving:
+        cli.main()
+    code = leaving.value.code
+    return code if isinstance(code, int) else 0
+
+
+def test_nothing_heavy_at_the_start() -> None:
+    code = (
+        "import sys, hypergraph.cli as cli\n"
+        "sys.argv = ['hypergraph', '--help']\n"
+        "try:\n    cli.main()\nexcept SystemExit: pass\n"
+        "heavy = {'torch', 'numpy', 'scipy', 'torch_geometric', 'matplotlib', 'sklearn', 'numba'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert "node-clf" in done.stdout and done.stderr.strip() == "[]"
+
+
+def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"hypergraph {hypergraph.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("node-clg", "There is no command 'node-clg', did you mean 'node-clf'?"),
+        ("node-clf --datset cora", "There is no option '--datset', did you mean '--dataset'?"),
+        ("--verion", "There is no option '--verion', did you mean '--version'?"),
+        ("node-clf --epochs many", "Invalid value for '--epochs'"),
+        ("node-clf --epochs", "Option '--epochs' requires an argument"),
+        ("node-clf", "No dataset is given; name one with --dataset."),
+        ("node-clf --dataset diseas", "Unknown dataset 'diseas'; did you mean 'disease'?"),
+        ("node-clf --dataset disease --head bmlr", "Unknown head 'bmlr'; did you mean 'bmlr-p'?"),
+        ("link-pred --dataset disease --fc bfc-q", "Unknown layer 'bfc-q'; did you mean 'bfc-p'?"),
+        (
+            "node-clf --dataset disease --split strickt",
+            "Unknown node split 'strickt'; did you mean 'strict'?",
+        ),
+        ("node-clf --dataset disease --config no.toml", "no.toml: cannot be read"),
+        ("node-clf --dataset disease --device gpu", "Unknown device 'gpu'"),
+        ("node-clf --resume nowhere", "nowhere: not a run folder"),
+        ("show nowhere", "nowhere: not a run folder"),
+        ("predict nowhere", "nowhere: not a run folder"),
+        ("compare nowhere elsewhere", "nowhere: no result.json there"),
+        ("predict", "Missing argument 'RUN'"),
+    ],
+)
+def test_one_sentence_and_code_2(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    typed: str,
+    text: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, *typed.split()) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("hypergraph: ") and text in printed.err
+    assert len(printed.err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bug_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(task: str, typed: dict[str, object]) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("hypergraph.tasks.command.run_task", broken)
+    monkeypatch.setattr(sys, "argv", ["hypergraph", "node-clf", "--dataset", "disease"])
+    with pytest.raises(RuntimeError, match="a bug"):
+        cli.main()
+
+
+def test_print_config(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ("node-clf", "--dataset", "cora", "--head", "bmlr-l", "--K", "-0.5", "--learn-curvature")
+    assert run(monkeypatch, *typed, "--print-config") == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert {"K = -0.5", "dropout = 0.3", "learn_curvature = true", 'encoder = "hgcn"'} <= set(printed)
+
+
+def test_a_run_then_show_predict_compare(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    common = ("--dataset", "disease", "--seeds", "2", "--jobs", "1", "--epochs", "3")
+    assert run(monkeypatch, "node-clf", *common, "--json") == 0
+    printed = capsys.readouterr()
+    result = json.loads(printed.out)
+    assert result["folder"] == "runs/node-clf-disease-bmlr-p-1" and "Run folder" in printed.err
+    assert len(result["seeds"]) == 2 and "test_f1" in result["summary"]
+
+    assert run(monkeypatch, "node-clf", *common, "--head", "pmlr", "--out", "mine") == 0
+    printed = capsys.readouterr()
+    assert "test F1" in printed.out and "Run folder: mine" in printed.out
+
+    assert run(monkeypatch, "show", "mine", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["config"]["head"] == "pmlr"
+    assert run(monkeypatch, "predict", "mine", "--out", "preds.csv") == 0
+    assert len((tmp_path / "preds.csv").read_text().splitlines()) == 1045
+    assert run(monkeypatch, "compare", "mine", result["folder"], "--json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["runs"][1]["difference"] is not None
+    assert run(monkeypatch, "compare", "mine", result["folder"]) == 0
+    assert "difference" in capsys.readouterr().out
+
+
+def test_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hypergraph.cli", "node-clf", "--dataset", "disease", "--seeds", "1"]
+    process = subprocess.Popen(
+        [*command, "--epochs", "100000", "--patience", "0", "--out", "run"],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    while not (tmp_path / "run" / "seeds" / "0" / "checkpoint.safetensors").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert "'hypergraph node-clf --resume run' continues" in said and "Traceback" not in said
