@@ -12,6 +12,7 @@ from hypergraph.hyperbolicity.bracket import Bracket, Team
 from hypergraph.hyperbolicity.distances import centre, sweep
 from hypergraph.hyperbolicity.graph import Graph
 from hypergraph.hyperbolicity.search import check_pairs, climb, mark_far_apart, row_totals
+from hypergraph.hyperbolicity.tree import chain, chain_error
 
 STARTS = 1024
 CENTRES = 8
@@ -132,12 +133,17 @@ class Block:
         team.run(lambda first, last: row_totals(distances, first, last, eccentricity, total), n, SWEEP)
         if team.stopped:
             return
-        self._cap(int(eccentricity.max()))
+        diameter = int(eccentricity.max())
+        self._cap(diameter)
         self._climb(distances, self.nodes, seed)
         centres = np.argsort(total, kind="stable")[:CENTRES]
+        bound = diameter
+        if diameter > 2 * self.bracket.lower:
+            bound = min(bound, self._tree_bound(distances, int(centres[0])))
+            self._cap(bound)
         reach = np.zeros(n, np.int32)
-        for k in range(int(eccentricity.max()), 0, -1):
-            if k <= self.bracket.lower:
+        for k in range(diameter, 0, -1):
+            if min(k, bound) <= self.bracket.lower:
                 break
             self.bracket.stage = f"pairs at distance {k}"
 
@@ -153,8 +159,20 @@ class Block:
 
             if not (team.run(mark, n, 64) and team.run(check, n, 16)):
                 return
-            self._cap(k - 1)
+            self._cap(min(k - 1, bound))
         self._cap(0)
+
+    def _tree_bound(self, distances: NDArray[Any], base: int) -> int:
+        """What the distance from a tree metric allows: much where delta is small for the diameter."""
+        self.bracket.stage = "approximating tree"
+        order, gaps = chain(distances, base, self.team.shared)
+        errors: list[int] = []
+
+        def compare(first: int, last: int) -> None:
+            errors.append(chain_error(distances, order, gaps, first, last, self.team.shared))
+
+        whole = self.team.run(compare, len(order), 64)
+        return 2 * max(errors) if whole else len(order)
 
     def _keep(self, found: NDArray[np.int64], nodes: NDArray[np.int32]) -> None:
         if found[0] > self.bracket.lower:
