@@ -2,7 +2,7 @@
 
 With twice the Gromov products g(x, y) = d(p, x) + d(p, y) - d(x, y) at a base point p, let g'(x, y) be the
 smallest product on the best chain from x to y. Then d'(x, y) = d(p, x) + d(p, y) - g'(x, y) is the metric of
-a tree, and d - e <= d' <= d where e is the largest of g' - g. The sums of a quadruple differ by at most 2e from
+a tree, and d - e <= d' <= d where e is the largest g' - g. The sums of a quadruple differ by at most 2e from
 the tree's, of which the two largest are equal: twice delta is at most 2e.
 """
 
