@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 import torch
 
-from hypergraph.sparse import csr_tensor
+from hypergraph.sparse import Memo, SparseMatrix, csr_tensor
 
 
 def test_equals_scipy() -> None:
@@ -32,3 +34,72 @@ def test_gradient_flows_through_a_product() -> None:
     (csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2)) @ weight).sum().backward()
     assert weight.grad is not None
     assert weight.grad[:, 0].tolist() == [2.0, 1.0]
+
+
+def random_matrix(rows: int = 6, columns: int = 4) -> SparseMatrix:
+    rng = np.random.default_rng(0)
+    matrix = sp.random(rows, columns, density=0.4, format="csr", dtype=np.float64, rng=rng)
+    return SparseMatrix(csr_tensor(matrix.indptr, matrix.indices, matrix.data, matrix.shape))
+
+
+def test_product_and_both_its_derivatives() -> None:
+    matrix = random_matrix()
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(matrix @ x, matrix.csr.to_dense() @ x)
+    torch.testing.assert_close(matrix.T @ (matrix @ x), matrix.csr.to_dense().T @ (matrix @ x))
+    assert torch.autograd.gradcheck(lambda x: matrix @ x, x)
+    assert torch.autograd.gradgradcheck(lambda x: (matrix @ x).pow(3), x)
+
+
+def test_rows() -> None:
+    matrix = random_matrix()
+    dense = matrix.csr.to_dense()
+    torch.testing.assert_close(matrix.sq_norms(), dense.square().sum(1))
+    factor = torch.arange(6, dtype=torch.float64)
+    scaled = matrix.scale_rows(factor)
+    torch.testing.assert_close(scaled.csr.to_dense(), factor[:, None] * dense)
+    torch.testing.assert_close(scaled.transposed.to_dense(), scaled.csr.to_dense().T)
+    index, value = matrix.edges()
+    again = torch.zeros(6, 4, dtype=torch.float64)
+    again[index[1], index[0]] = value
+    torch.testing.assert_close(again, dense)
+    assert matrix.to(torch.float32).dtype == torch.float32
+    assert str(matrix) == "SparseMatrix(6, 4, nnz=10)"
+
+
+def test_empty_matrices() -> None:
+    for rows, columns in ((0, 4), (3, 4), (3, 0)):
+        matrix = SparseMatrix(csr_tensor(torch.zeros(rows + 1), [], torch.zeros(0), (rows, columns)))
+        assert torch.equal(matrix @ torch.ones(columns, 2), torch.zeros(rows, 2))
+        assert torch.equal(matrix.T @ torch.ones(rows, 2), torch.zeros(columns, 2))
+
+
+def test_only_csr_is_taken() -> None:
+    with pytest.raises(ValueError, match=r"2-d torch\.sparse_csr"):
+        SparseMatrix(torch.eye(2))
+
+
+def test_operator_is_registered_right() -> None:
+    matrix = random_matrix()
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    torch.library.opcheck(torch.ops.hypergraph.spmm.default, (*matrix._parts, x))
+
+
+def test_memo() -> None:
+    memo, calls = Memo(), []
+    x, y = torch.zeros(2), torch.zeros(2)
+
+    def ask(*inputs: object) -> int:
+        return memo(lambda: calls.append(1) or len(calls), *inputs)
+
+    assert [ask(x, 1), ask(x, 1)] == [1, 1]
+    assert [ask(x, 2), ask(y, 2), ask(y, None), ask(None, None), ask(y)] == [2, 3, 4, 5, 6]
+    y.add_(1)
+    assert [ask(y), ask(y)] == [7, 7]
+    with torch.inference_mode():
+        z = torch.zeros(2)
+        assert [ask(z), ask(z)] == [8, 9], "an inference tensor has no version"
+    assert ask(y) == 7
+    assert copy.deepcopy(memo)._made is None
+    memo.clear()
+    assert ask(y) == 10

@@ -21,10 +21,10 @@ from hypergraph.sparse import SparseMatrix, spmm
 
 def _s(space: Space) -> Any:
     """sqrt(-K), as a number where nothing differentiates K: arithmetic with a number is the cheap one."""
-    curvature: Any = space.curvature
-    if curvature.learnable or torch.compiler.is_compiling() or curvature.value.device.type != "cpu":
-        return (-space.K) ** 0.5
-    return (-curvature.value.item()) ** 0.5
+    K = space.K
+    if K.requires_grad or K.is_cuda or torch.compiler.is_compiling():
+        return (-K) ** 0.5
+    return (-K.item()) ** 0.5
 
 
 def _rate(space: Space) -> Any:
@@ -58,16 +58,15 @@ def bound(u: Tensor, space: Space) -> Tensor:
 
 def exp0(u: Tensor, space: Space) -> Tensor:
     """``space.exp0(u)``."""
-    if space.model != "poincare" or not _can_fuse(_s(space), u):
+    if space.model != "poincare" or not _can_fuse(s := _s(space), u):
         return space.exp0(u)
-    return fused.BallExp0.apply(u, _s(space), math.atanh(radius_limit(u.dtype)), space.exp0)
+    return fused.BallExp0.apply(u, s, math.atanh(radius_limit(u.dtype)), space.exp0)
 
 
 def busemann(x: Tensor, v: Tensor, space: Space) -> Tensor:
     """``space.busemann(x, v)``, where a row of v stands for its direction."""
-    if space.model != "poincare" or not _can_fuse(_s(space), x) or torch.is_autocast_enabled(x.device.type):
+    if space.model != "poincare" or torch.is_autocast_enabled("cpu") or not _can_fuse(s := _s(space), x):
         return space.busemann(x, v)
-    s = _s(space)
     with torch.no_grad():
         q = fused.sq_norms(x, s * s)
     if not q.max().item() <= radius_limit(x.dtype) ** 2:

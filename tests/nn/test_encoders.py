@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from hypergraph.datasets import load_graph, prepare_features
+from hypergraph.errors import InputError
+from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space, clip
+from hypergraph.nn import GCN, HGCN, HNN, LAYERS, MLP, make_head, make_space, normalized_adjacency
+from hypergraph.nn.radial import Lifted
+from hypergraph.sparse import SparseMatrix, csr_tensor
+
+NODES, FEATURES, DIM = 18, 9, 4
+HYPERBOLIC = [entry for entry in LAYERS.values() if entry.space != "euclidean"]
+
+
+@pytest.fixture(autouse=True)
+def _double() -> Any:
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def features(size: float = 0.5) -> Tensor:
+    x = size * torch.randn(NODES, FEATURES) * (torch.rand(NODES, FEATURES) < 0.4)
+    x[2] = 0
+    return x
+
+
+def sparse(x: Tensor) -> Tensor:
+    row, col = x.nonzero().T
+    crow = torch.cat([torch.zeros(1, dtype=torch.long), torch.bincount(row, minlength=len(x)).cumsum(0)])
+    return csr_tensor(crow, col, x[row, col], (x.size(0), x.size(1)))
+
+
+def edges() -> Tensor:
+    return torch.randint(0, NODES, (2, 40))
+
+
+def make(cls: type, space: Space, **options: Any) -> nn.Module:
+    encoder = cls(FEATURES, DIM, 2, space, **options).eval()
+    with torch.no_grad():
+        for name, parameter in encoder.named_parameters():
+            if name.endswith(("bias", ".b")):
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    return encoder
+
+
+def gradients(encoder: nn.Module, *inputs: Any) -> list[Tensor]:
+    out = encoder(*inputs)
+    scale = torch.linspace(0.5, 1.5, out.numel()).view_as(out)
+    return [out, *torch.autograd.grad((out * scale).sum(), list(encoder.parameters()))]
+
+
+def assert_same(a: list[Tensor], b: list[Tensor]) -> None:
+    for left, right in zip(a, b, strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("cls", [HGCN, HNN])
+@pytest.mark.parametrize("entry", HYPERBOLIC, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("K", [-0.1, -0.5, -2.3])
+def test_tangent_vectors_between_layers_are_points_between_layers(cls: type, entry: Any, K: float) -> None:
+    space = make_space(entry.space, K)
+    encoder = make(cls, space, linear=entry.name, clip=1.5)
+    x, edge_index = features(), edges()
+    z = space.lift(x, clip=1.5)
+    for layer in encoder.layers:
+        if cls is HGCN:
+            layer.fuse = False
+            z = layer(z, edge_index)
+            layer.fuse = True
+        else:
+            z = space.exp0(encoder.act(space.log0(layer(z))))
+    out = encoder(x, edge_index)
+    torch.testing.assert_close(out, z, rtol=1e-9, atol=1e-10)
+    assert space.contains(out).all()
+    assert out.shape == (NODES, space.ambient(DIM))
+
+
+@pytest.mark.parametrize("cls", [HGCN, HNN])
+@pytest.mark.parametrize("entry", HYPERBOLIC, ids=lambda entry: entry.name)
+def test_sparse_features_give_what_dense_ones_give(cls: type, entry: Any) -> None:
+    encoder = make(cls, make_space(entry.space, -0.5), linear=entry.name)
+    x, edge_index = features(), edges()
+    assert_same(gradients(encoder, sparse(x), edge_index), gradients(encoder, x, edge_index))
+
+
+@pytest.mark.parametrize("cls", [GCN, MLP])
+def test_baselines_take_sparse_features(cls: type) -> None:
+    encoder = make(cls, Euclidean(), clip=0.7)
+    x, edge_index = features(), edges()
+    assert_same(gradients(encoder, sparse(x), edge_index), gradients(encoder, x, edge_index))
+    u = clip(x, 0.7)
+    if cls is MLP:
+        for layer in encoder.layers:
+            u = (u @ layer.weight.T + layer.bias).relu()
+        torch.testing.assert_close(encoder(x), u)
+
+
+def test_sparse_features_of_any_size_are_bounded_as_dense_ones() -> None:
+    x, edge_index = features(30.0), edges()
+    for space in (PoincareBall(-0.5), Lorentz(-2.3)):
+        encoder = make(HGCN, space)
+        lifted = encoder.lift(sparse(x))
+        assert isinstance(lifted, Lifted)
+        weight = encoder.layers[0].linear.weight
+        torch.testing.assert_close(lifted.log0(weight), encoder.lift(x) @ weight.T)
+        torch.testing.assert_close(encoder(sparse(x), edge_index), encoder(x, edge_index))
+
+
+@pytest.mark.parametrize("K", [-0.1, -0.5, -2.3])
+@pytest.mark.parametrize("cls", [HGCN, HNN])
+def test_the_two_models_give_isometric_embeddings(cls: type, K: float) -> None:
+    ball, sheet = make(cls, PoincareBall(K)), make(cls, Lorentz(K))
+    state = {name: 2 * value if "bias" in name else value for name, value in ball.state_dict().items()}
+    sheet.load_state_dict(state)
+    x, edge_index = features(), edges()
+    z, other = ball(x, edge_index), sheet(2 * x, edge_index)  # exp0(u) is 2|u| away on the ball
+    torch.testing.assert_close(ball.space.to_lorentz(z), other, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(
+        ball.space.dist(z[:, None], z), sheet.space.dist(other[:, None], other), rtol=1e-9, atol=1e-7
+    )
+
+
+def test_what_is_kept_of_features_is_never_stale() -> None:
+    encoder, edge_index = make(HGCN, PoincareBall(-0.5)), edges()
+    for x in (features(), sparse(features())):
+        before = encoder(x, edge_index)
+        kept = encoder._features._made
+        torch.testing.assert_close(encoder(x, edge_index), before, rtol=0, atol=0)
+        assert encoder._features._made is kept
+        values = x if x.layout == torch.strided else x.values()
+        values.mul_(2)
+        fresh = make(HGCN, PoincareBall(-0.5))
+        fresh.load_state_dict(encoder.state_dict())
+        torch.testing.assert_close(encoder(x, edge_index), fresh(x, edge_index), rtol=0, atol=0)
+        encoder.space.curvature.value.fill_(-2.0)
+        fresh.load_state_dict(encoder.state_dict())
+        torch.testing.assert_close(encoder(x, edge_index), fresh(x, edge_index))
+    encoder.reset_parameters()
+    assert encoder._features._made is None
+
+
+@pytest.mark.parametrize("name", ["disease", "airport", "cora", "pubmed"])
+def test_a_gradient_step_on_real_data_is_finite(name: str, data_dir: Path) -> None:
+    torch.set_default_dtype(torch.float32)
+    graph = load_graph(name, data=data_dir)
+    x = prepare_features(graph, "node")
+    for entry in LAYERS.values():
+        space = make_space(entry.space)
+        cls = MLP if entry.space == "euclidean" else HGCN
+        encoder = cls(x.shape[1], 16, 2, space, linear=entry.name)
+        head = {"poincare": "bmlr-p", "lorentz": "bmlr-l", "euclidean": "mlr"}[entry.space]
+        head = make_head(head, 16, int(graph.y.max()) + 1, space)
+        parameters = [*encoder.parameters(), *head.parameters()]
+        optimizer = torch.optim.Adam(parameters, lr=1e-2, fused=True)
+        before = F.cross_entropy(head(encoder(x, graph.edge_index)), graph.y)
+        before.backward()
+        assert all(parameter.grad.isfinite().all() for parameter in parameters), (name, entry.name)
+        assert any(parameter.grad.abs().sum() > 0 for parameter in encoder.parameters()), (name, entry.name)
+        optimizer.step()
+        loss = F.cross_entropy(head(encoder(x, graph.edge_index)), graph.y)
+        assert math.isfinite(loss.item()), (name, entry.name)
+
+
+def test_dropout_acts_on_weights_in_training_only() -> None:
+    x, edge_index = features(), edges()
+    for cls, space in ((HGCN, PoincareBall(-0.5)), (HNN, Lorentz(-0.5)), (GCN, None), (MLP, None)):
+        encoder = make(cls, space, dropout=0.5)
+        torch.testing.assert_close(encoder(x, edge_index), encoder(x, edge_index), rtol=0, atol=0)
+        encoder.train()
+        assert not torch.equal(encoder(x, edge_index), encoder(x, edge_index))
+
+
+def test_options() -> None:
+    space, x, edge_index = PoincareBall(-0.5), features(), edges()
+    plain = HGCN(FEATURES, DIM, 3, space, act=None, bias=False, attention=True, aggregation="centroid")
+    assert all(conv.linear.bias is None and conv.att is not None for conv in plain.layers)
+    assert plain(x, edge_index).shape == (NODES, DIM)
+    bfc = HNN(FEATURES, DIM, 2, space, linear="bfc-p", phi="tanh")
+    assert isinstance(bfc.layers[1].phi, nn.Tanh)
+    assert str(plain) == "HGCN(9, 4, num_layers=3, PoincareBall(K=-0.5))"
+
+
+def test_bad_input() -> None:
+    encoder, x, edge_index = make(HGCN, PoincareBall(-0.5)), features(), edges()
+    with pytest.raises(InputError, match=r"shape \(nodes, 9\), got \(18, 5\)"):
+        encoder(x[:, :5], edge_index)
+    with pytest.raises(InputError, match=r"use x\.to_sparse_csr"):
+        encoder(x.to_sparse(), edge_index)
+    bad = x.clone()
+    bad[5, 1] = torch.nan
+    for given in (bad, sparse(bad)):
+        with pytest.raises(InputError, match="node 5 are not finite"):
+            encoder(given, edge_index)
+    with pytest.raises(InputError, match="pass edge_index"):
+        encoder(x)
+    with pytest.raises(InputError, match="pass edge_index"):
+        GCN(FEATURES, DIM, 2)(x)
+    with pytest.raises(InputError, match="Euclidean baseline"):
+        MLP(FEATURES, DIM, 2, PoincareBall())
+    with pytest.raises(InputError, match="needs a space"):
+        HGCN(FEATURES, DIM, 2)
+    with pytest.raises(InputError, match="leave out linear"):
+        GCN(FEATURES, DIM, 2, linear="mobius")
+    with pytest.raises(ValueError, match="at least 1"):
+        HNN(FEATURES, DIM, 0, PoincareBall())
+
+
+def test_autocast_runs() -> None:
+    torch.set_default_dtype(torch.float32)
+    encoder = HGCN(FEATURES, DIM, 2, PoincareBall(-0.5))
+    x, edge_index = features(), edges()
+    expected = encoder(x, edge_index)
+    for given in (x, sparse(x)):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out = encoder(given, edge_index)
+        assert out.dtype == torch.float32
+        torch.testing.assert_close(out, expected, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("pyg_lib") is None and importlib.util.find_spec("torch_sparse") is None,
+    reason="NeighborLoader needs pyg-lib or torch-sparse, and neither is installed",
+)
+def test_neighbor_loader() -> None:
+    from torch_geometric.data import Data
+    from torch_geometric.loader import NeighborLoader
+
+    encoder = make(HGCN, PoincareBall(-0.5))
+    data = Data(x=features(), edge_index=edges())
+    whole = encoder(data.x, data.edge_index)
+    for batch in NeighborLoader(data, [-1, -1], batch_size=4):
+        found = encoder(batch.x, batch.edge_index)[: batch.batch_size]
+        torch.testing.assert_close(found, whole[batch.n_id[: batch.batch_size]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learnable", [False, True])
+@pytest.mark.parametrize("model", [PoincareBall, Lorentz])
+def test_compile_without_a_graph_break(model: type, learnable: bool) -> None:
+    encoder = make(HGCN, model(-0.5, learnable=learnable))
+    x = features()
+    adjacency = normalized_adjacency(edges(), num_nodes=NODES)
+    compiled = torch.compile(encoder, fullgraph=True)
+    for given in (x, SparseMatrix(sparse(x))):
+        assert_same(gradients(compiled, given, adjacency), gradients(encoder, given, adjacency))
+
+
+def _distributed(rank: int, size: int, file: str) -> None:
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=size)
+    torch.manual_seed(0)
+    encoder = HGCN(FEATURES, DIM, 2, PoincareBall(-0.5, learnable=True))
+    x, edge_index = 0.3 * torch.randn(NODES, FEATURES), edges()
+    wrapped = DistributedDataParallel(encoder)
+    (wrapped(x, edge_index).square().sum() * (rank + 1)).backward()
+    grad = encoder.layers[0].linear.weight.grad
+    everyone = [torch.empty_like(grad) for _ in range(size)]
+    dist.all_gather(everyone, grad)
+    assert all(torch.equal(other, grad) for other in everyone)
+    alone = HGCN(FEATURES, DIM, 2, PoincareBall(-0.5, learnable=True))
+    alone.load_state_dict(encoder.state_dict())
+    alone(x, edge_index).square().sum().backward()
+    mean = sum(range(1, size + 1)) / size
+    torch.testing.assert_close(grad, mean * alone.layers[0].linear.weight.grad)
+    dist.destroy_process_group()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2])
+def test_distributed_data_parallel(size: int, tmp_path: Path) -> None:
+    torch.multiprocessing.spawn(_distributed, (size, str(tmp_path / "store")), nprocs=size)
