@@ -46,12 +46,9 @@ class SparseMatrix:
             raise ValueError(f"a SparseMatrix is made of a 2-d torch.sparse_csr tensor, got {csr.layout}")
         self.csr = _narrow(csr)
         self.transposed = _transpose(self.csr) if transposed is None else transposed
+        # the compiler may look at these, and not at the two above
         self._parts = (*_parts(self.csr), *_parts(self.transposed))
-
-    @property
-    def shape(self) -> torch.Size:
-        """Rows and columns."""
-        return self.csr.shape
+        self.shape = (csr.shape[0], csr.shape[1])
 
     @property
     def dtype(self) -> torch.dtype:
@@ -64,6 +61,7 @@ class SparseMatrix:
         other = object.__new__(SparseMatrix)
         other.csr, other.transposed = self.transposed, self.csr
         other._parts = (*self._parts[3:], *self._parts[:3])
+        other.shape = self.shape[::-1]
         return other
 
     def __matmul__(self, x: Tensor) -> Tensor:
