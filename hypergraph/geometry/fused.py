@@ -40,7 +40,10 @@ class _DirectionProduct(torch.autograd.Function):
             return grad_x, None
         # the derivative of a direction is orthogonal to it, and <grad_v, v> is a sum over the batch
         radial = (grad * y).sum(0) * inverse.square()
-        return grad_x, (scaled.mT @ x).addcmul_(z, -radial.unsqueeze(-1))
+        grad_z, radial = scaled.mT @ x, -radial.unsqueeze(-1)
+        if torch.is_grad_enabled():  # second derivatives, and torch.func, which has no rule for addcmul_
+            return grad_x, torch.addcmul(grad_z, z, radial)
+        return grad_x, grad_z.addcmul_(z, radial)
 
 
 def direction_product(x: Tensor, z: Tensor) -> Tensor:
@@ -67,7 +70,7 @@ class _Gram(torch.autograd.Function):
     def backward(ctx: Any, grad_p: Tensor, grad_pz: Tensor, grad_z: Tensor) -> tuple[Tensor, Tensor]:
         p, z = ctx.saved_tensors
         a, b, c = (g.unsqueeze(-1) for g in (2 * grad_p, grad_pz, 2 * grad_z))
-        return (a * p).addcmul_(b, z), (c * z).addcmul_(b, p)
+        return (a * p).add_(b * z), (c * z).add_(b * p)
 
 
 def gram(p: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -75,7 +78,7 @@ def gram(p: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return _Gram.apply(p, z)
 
 
-# Each function below owns its argument t, and may write over it; a slope is already times grad.
+# Each function below owns its argument t, and may write over it; a slope is given by its inverse.
 
 
 def _asinh(t: Tensor) -> Tensor:
@@ -85,12 +88,12 @@ def _asinh(t: Tensor) -> Tensor:
     return a.add_(q).log1p_().copysign_(t)
 
 
-def _asinh_slope(t: Tensor, grad: Tensor) -> Tensor:
-    return grad * t.square_().add_(1).rsqrt_()
+def _asinh_slope(t: Tensor) -> Tensor:
+    return (t * t).add_(1).sqrt()
 
 
-def _log1p_slope(t: Tensor, grad: Tensor) -> Tensor:
-    return grad / t.add_(1)
+def _log1p_slope(t: Tensor) -> Tensor:
+    return t.add_(1)
 
 
 def _hcothh(t: Tensor) -> Tensor:
@@ -106,15 +109,15 @@ def _hcothh(t: Tensor) -> Tensor:
 _SERIES_BELOW = 1e-3
 
 
-def _hcothh_slope(t: Tensor, grad: Tensor) -> Tensor:
+def _hcothh_slope(t: Tensor) -> Tensor:
     # The closed form above a bound plus the series below it, each constant on the other side: a choice by
     # torch.where over batch x classes costs as much as ten other passes.
     q = t.sub_(1).mul_(0.5)
     slope = _series(q.clamp(0, _SERIES_BELOW)) - _series(q.new_full((1, 1), _SERIES_BELOW))
     q = q.clamp_min(_SERIES_BELOW)
     root, r = (1 + q).sqrt(), q.sqrt()
-    ratio = (q / (1 + root)).add_(r).log1p().div(r * root)
-    return grad * slope.addcdiv_(1 - ratio, q, value=0.5).mul_(0.5)
+    ratio = (q / (1 + root)).add_(r).log1p() / (r * root)
+    return 2 / slope.add_((1 - ratio) / (2 * q))
 
 
 def _series(q: Tensor) -> Tensor:
@@ -133,7 +136,7 @@ _FUNCTIONS = {
 
 
 def _argument(y: Tensor, row: Tensor, column: Tensor | None, weight: Tensor | None, low: Tensor) -> Tensor:
-    t = y + row if column is None or weight is None else (y * column).addcmul_(row, weight)
+    t = y + row if column is None or weight is None else torch.addcmul(row * weight, y, column)
     return t.clamp_min_(low)
 
 
@@ -145,12 +148,13 @@ class _Tail(torch.autograd.Function):
         name: str,
         y: Tensor,
         row: Tensor,
+        scale: Tensor | None,
         column: Tensor | None,
         weight: Tensor | None,
         low: Tensor,
-        scale: Tensor,
     ) -> Tensor:
-        return _FUNCTIONS[name][0](_argument(y, row, column, weight, low)).mul_(scale)
+        value = _FUNCTIONS[name][0](_argument(y, row, column, weight, low))
+        return value if scale is None else value.mul_(scale)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -159,31 +163,32 @@ class _Tail(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        y, row, column, weight, low, scale = ctx.saved_tensors
-        function, slope = _FUNCTIONS[ctx.name]
-        grad_scale = None
-        if ctx.needs_input_grad[6]:
-            grad_scale = (grad * function(_argument(y, row, column, weight, low))).sum_to_size(scale.shape)
+        y, row, scale, column, weight, low = ctx.saved_tensors
         # the argument is computed again: that is quicker than the memory traffic of keeping it
-        # not in place: in a second derivative grad may be a zero that has no memory
-        g = slope(_argument(y, row, column, weight, low), grad) * scale
+        inverse_slope = _FUNCTIONS[ctx.name][1](_argument(y, row, column, weight, low))
+        grad_scale = None
+        if scale is not None:
+            inverse_slope /= scale
+            if ctx.needs_input_grad[3]:
+                grad_scale = (grad * _Tail.apply(ctx.name, y, row, None, column, weight, low)).sum()
+        g = grad / inverse_slope
         if column is None or weight is None:
-            return None, g, g.sum(-1, keepdim=True), None, None, None, grad_scale
+            return None, g, g.sum(-1, keepdim=True), grad_scale, None, None, None
         columns = (g * y).sum(0)
-        return None, g * column, (g @ weight).unsqueeze(-1), columns, row.squeeze(-1) @ g, None, grad_scale
+        return None, g * column, (g @ weight).unsqueeze(-1), grad_scale, columns, row.squeeze(-1) @ g, None
 
 
 def tail(
     name: str,
     y: Tensor,
     row: Tensor,
-    scale: Tensor,
+    scale: Tensor | None = None,
     *,
     column: Tensor | None = None,
     weight: Tensor | None = None,
     low: float | Tensor = -torch.inf,
 ) -> Tensor:
-    r"""``scale`` times f of :math:`y_{ik} c_k + r_i w_k`, or of :math:`y_{ik} + r_i`, at least ``low``.
+    r"""f of :math:`y_{ik} c_k + r_i w_k`, or of :math:`y_{ik} + r_i`, which is at least ``low``.
 
     ``low`` is a bound that holds exactly, and that only rounding can break: no gradient is lost to it.
 
@@ -191,11 +196,11 @@ def tail(
         name: ``"log1p"``, ``"asinh"``, or ``"hcothh"``: :math:`h\coth h` at :math:`\cosh(2h)`.
         y: ``(..., C)``.
         row: ``(..., 1)``.
-        scale: a number, or one a column, ``(C,)``.
+        scale: a 0-d factor of the result.
         column: ``(C,)``.
         weight: ``(C,)``.
         low: ``(..., 1)``, or one number.
     """
     bound = low.detach().reshape(-1, 1) if isinstance(low, Tensor) else y.new_full((1, 1), low)
-    flat = _Tail.apply(name, y.reshape(-1, y.size(-1)), row.reshape(-1, 1), column, weight, bound, scale)
+    flat = _Tail.apply(name, y.reshape(-1, y.size(-1)), row.reshape(-1, 1), scale, column, weight, bound)
     return flat.reshape(y.shape)

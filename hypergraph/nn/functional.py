@@ -68,7 +68,7 @@ def hyperplane_distances(
         return scale * x.product(normal).asinh()
     x = space.to_lorentz(space.project(x))
     inner = direction_product(x[..., 1:], weight)
-    return tail("asinh", inner, x[..., :1], scale, column=cosh, weight=sinh)
+    return scale * tail("asinh", inner, x[..., :1], column=cosh, weight=sinh)
 
 
 def point_from_distances(u: Tensor, space: Space) -> Tensor:

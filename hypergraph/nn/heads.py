@@ -206,8 +206,8 @@ class GaneaMLR(_Placed):
         normal = self.weight + (length * along * scale / (1 + time)).unsqueeze(-1) * self.point
         x = self.space.to_lorentz(x)
         inner = product(x[..., 1:], normal)
-        scale = (1 + time) * length / s
-        return tail("asinh", inner, x[..., :1], scale, column=s / length, weight=-s * along)
+        distances = tail("asinh", inner, x[..., :1], column=s / length, weight=-s * along)
+        return (1 + time) * length / s * distances
 
 
 class PseudoBusemannMLR(_Placed):
@@ -241,11 +241,10 @@ class PseudoBusemannMLR(_Placed):
         x_t, x_s = x[..., :1], x[..., 1:]
         x2 = sq_norm(x_s)
         low = 1 / (x_t + safe_sqrt(x2)) - 1
-        busemann = tail("log1p", direction_product(-x_s, moved), x2 / (1 + x_t), 1 / s, low=low) + start / s
+        busemann = tail("log1p", direction_product(-x_s, moved), x2 / (1 + x_t), low=low) + start
         # cosh(s d) is a Minkowski product
-        two = torch.full_like(s, -2)
-        ratio = tail("hcothh", product(x_s, self.point), x_t, two, column=-scale, weight=time, low=1.0)
-        return ratio * busemann
+        ratio = tail("hcothh", product(x_s, self.point), x_t, column=-scale, weight=time, low=1.0)
+        return (-2 / s) * busemann * ratio
 
 
 class TangentMLR(_Head):

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from hypergraph.geometry.numerics import distance_limit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.functional import (
@@ -314,7 +315,8 @@ class LorentzFC(_Linear):
         if isinstance(x, Lifted) and not isinstance(self.phi, nn.Identity):
             x = x.dense()  # phi acts on coordinates, of which it may leave none at 0
         direction = unit(product(self.phi(x), weight) + self.b)
-        size = self.log_lambda.exp() * torch.sigmoid(product(x, v) + self.b_prime)
+        largest = self.log_lambda.clamp_max(distance_limit(weight.dtype)).exp()
+        size = largest * torch.sigmoid(product(x, v) + self.b_prime)
         y_s = size * direction
         return self.space.project(torch.cat([size, y_s], -1))
 
