@@ -139,7 +139,13 @@ class HGCNConv(MessagePassing):
         u = self.act(self._aggregate(h, self._graph(edge_index, edge_weight, sizes, bipartite, h.dtype)))
         if not tangent:
             return exp0(u, self.out_space) if self.fuse else self.out_space.exp0(u)
-        return bound(u, self.out_space) if self.fuse else self.out_space.log0(self.out_space.exp0(u))
+        if not self.fuse:
+            return self.out_space.log0(self.out_space.exp0(u))
+        # a mean of bounded vectors is bounded, and ReLU shortens it
+        mean = self.aggregation == "tangent" and not isinstance(edge_index, SparseMatrix)
+        if mean and self.out_space is self.space and isinstance(self.act, (nn.ReLU, nn.Identity)):
+            return u
+        return bound(u, self.out_space)
 
     def _linear(self, x: Any, tangent: bool) -> Tensor:
         """The logarithms at the origin of the points that the linear layer gives."""
