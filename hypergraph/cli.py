@@ -439,6 +439,30 @@ def _sentence(error: Any) -> str:
     return f"{said.rstrip('.')} (see '{ctx.command_path} --help')."
 
 
+@app.command("heads")
+def list_heads(json: bool = JSON) -> None:
+    """List the classification heads: space, formula in words, parameters, FLOPs, reference."""
+    _list_entries("HEADS", json)
+
+
+@app.command("layers")
+def list_layers(json: bool = JSON) -> None:
+    """List the linear layers: space, formula in words, parameters, FLOPs, reference."""
+    _list_entries("LAYERS", json)
+
+
+def _list_entries(name: str, json: bool) -> None:
+    from dataclasses import asdict
+
+    from hypergraph.nn import registry
+
+    entries = getattr(registry, name)
+    if json:
+        _print_json([asdict(entry) for entry in entries.values()])
+    else:
+        typer.echo(registry.table(entries))
+
+
 def main() -> None:
     """Run the command line: a mistake in what was given is one sentence on standard error and exit code 2."""
     try:
