@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -235,23 +236,37 @@ class BFC(_Directions):
 
     @torch.no_grad()
     def init_from(self, x: Tensor | Lifted) -> None:
-        r"""Choose :math:`\alpha_k` and :math:`b_k` so that the responses to x have mean 0 and spread 1."""
+        r"""Choose :math:`\alpha_k` and :math:`b_k` so that the responses to x have mean 0 and spread 1.
+
+        Where processes train together, x is the batches of all of them, so that they stay equal.
+        """
         x = check_points(x, self.space, self.in_channels, self)
         values = busemann(x, unit(self.weight), self.space).reshape(-1, self.out_channels)
-        spread = values.std(0, correction=0)
+        count = _sum_over_processes(torch.full_like(self.b, values.size(0)))
+        mean = _sum_over_processes(values.sum(0)) / count
+        spread = (_sum_over_processes((values - mean).square().sum(0)) / count).sqrt()
+        # one point, or points that a direction does not tell apart, say nothing about the scale
         alpha = torch.where(spread > 1e-3, 1 / spread, self.alpha)
         self.raw_alpha.copy_(softplus_inverse(alpha))
-        self.b.copy_(alpha * values.mean(0))
+        self.b.copy_(alpha * mean)
         self._set_initialised(True)
 
     def forward(self, x: Tensor | Lifted) -> Tensor:
-        if self.training and not self._initialised and x.size(0) > 0:
-            self.init_from(x)
+        if self.training and not self._initialised:
+            empty = x.numel() == 0 if isinstance(x, Tensor) else x.size(0) == 0
+            if not empty:
+                self.init_from(x)
         return super().forward(x)
 
     def transform(self, x: Tensor | Lifted) -> Tensor:
         u = self.b - self.alpha * busemann(x, self.v, self.space)
         return point_from_distances(self.phi(u), self.space)
+
+
+def _sum_over_processes(total: Tensor) -> Tensor:
+    if dist.is_available() and dist.is_initialized():
+        dist.all_reduce(total)
+    return total
 
 
 class LorentzFC(_Linear):

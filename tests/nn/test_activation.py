@@ -35,9 +35,11 @@ def test_names() -> None:
     assert isinstance(resolve_activation("tanh"), nn.Tanh)
     module = nn.PReLU()
     assert resolve_activation(module) is module
-    with pytest.raises(InputError, match="Unknown activation 'rleu'; use the name of one in torch.nn"):
+    with pytest.raises(InputError, match=r"Unknown activation 'rleu'; use the name of one in torch.nn"):
         resolve_activation("rleu")
-    assert repr(Activation("relu", make_space("poincare", -0.5))) == "Activation(ReLU(), PoincareBall(K=-0.5))"
+    assert (
+        repr(Activation("relu", make_space("poincare", -0.5))) == "Activation(ReLU(), PoincareBall(K=-0.5))"
+    )
 
 
 def test_clip_bounds_the_norm_and_leaves_short_vectors() -> None:
