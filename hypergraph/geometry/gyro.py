@@ -13,9 +13,10 @@ digits:
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, dot, sq_norm
+from hypergraph.geometry.numerics import Scalar, dot, finite, sq_norm
 
 
 def chord(x: Tensor, y: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
@@ -34,7 +35,8 @@ def rotate(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, z: Tensor, K: Sca
     # s^2 times <x, x>, <x, w>, and 1 + <x, y>, from the gaps
     xx, xw, alpha = 1 - gap_x, (gap_y - gap_x + ww) / 2, (gap_x + gap_y + ww) / 2
     factor = -2 * K / (gap_x * gap_y + ww)
-    xz, wz = factor * dot(x, z), factor * dot(w, z)
+    # bounded, so that no finite z overflows
+    xz, wz = ((factor * finite(dot(p, z))).clamp(-1e30, 1e30) for p in (x, w))
     on_x = (alpha + xw) * wz - ww * xz
     on_w = (alpha - xw) * xz + xx * wz
-    return z + on_x * x - on_w * w
+    return torch.addcmul(torch.addcmul(z, on_x, x), on_w, w, value=-1)

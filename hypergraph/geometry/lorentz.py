@@ -14,11 +14,13 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry import gyro
+from hypergraph.geometry.chord import half_chord, space_sq_norm
 from hypergraph.geometry.fused import direction_product, tail
 from hypergraph.geometry.numerics import (
     Scalar,
     asinhc,
     bounded,
+    cap,
     distance_limit,
     dot,
     finite,
@@ -28,7 +30,6 @@ from hypergraph.geometry.numerics import (
     safe_sqrt,
     sinhc,
     sq_norm,
-    tame,
     unit,
 )
 
@@ -100,23 +101,23 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
 
 @full_precision
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
-    r""":math:`\langle u, v\rangle_L`, after transport to the origin, where it is Euclidean."""
-    x_s, c = _space(x, K)
-    return finite(dot(*(_to_origin(x_s, c, w[..., 1:], K) for w in (u, v)))).squeeze(-1)
+    r"""The Minkowski product :math:`\langle u, v\rangle_L = \langle u_s, v_s\rangle - u_t v_t`."""
+    signs = torch.cat([u.new_full((1,), -1.0), u.new_ones(u.size(-1) - 1)])
+    return finite((u * signs * v).sum(-1))
 
 
 @full_precision
 def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\frac{2}{s}\sinh^{-1}` of half the chord, equal to the form with :math:`\cosh^{-1}`."""
-    q = _half_chord(*_space(x, K), *_space(y, K), K)
-    return (2 / (-K) ** 0.5 * safe_sqrt(q) * asinhc(q)).squeeze(-1)
+    q = half_chord(x, y, K)
+    return (2 * safe_sqrt(q) * asinhc(-K * q)).squeeze(-1)
 
 
 @full_precision
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
     limit = math.sinh(distance_limit(x.dtype)) ** 2
-    square = sq_norm(x[..., 1:]).clamp_max(-limit / K)
+    square = space_sq_norm(x).clamp_max(-limit / K)
     return (safe_sqrt(square) * asinhc(-K * square)).squeeze(-1)
 
 
@@ -125,7 +126,8 @@ def _add(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -> Tenso
     half_x, half_y = (1 + c_x) / 2, (1 + c_y) / 2
     ball_x = x_s / (1 + c_x)
     w, square = gyro.chord(ball_x, y_s / (1 + c_y), K)
-    return _point(*_inside((2 * half_y) * w + (2 * square * half_x * half_y) * ball_x, K), K)
+    z_s = torch.addcmul((2 * half_y) * w, 2 * square * half_x * half_y, ball_x)
+    return _point(*_inside(z_s, K), K)
 
 
 @full_precision
@@ -165,7 +167,7 @@ def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = \cosh(\alpha)x + \sinh(\alpha)u/\alpha`,
     :math:`\alpha = s\lVert u\rVert_L`, as :math:`x \oplus \mathrm{Exp}_0(\mathrm{PT}_{x\to 0}(u))`."""
     x_s, c = _space(x, K)
-    u = _to_origin(x_s, c, tame(u[..., 1:]), K)
+    u = _to_origin(x_s, c, cap(u[..., 1:]) * u[..., 1:], K)
     factor, q = bounded(u, K, distance_limit(x.dtype))
     sinh_over = sinhc(q)
     return _add(x_s, c, (factor * sinh_over) * u, (1 + q * sinh_over.square()).sqrt(), K)
@@ -188,6 +190,7 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     x_s, c_x = _space(x, K)
     y_s, c_y = _space(y, K)
     u_s, d = u[..., 1:], y_s - x_s
+    u_s = cap(u_s) * u_s
     # <y, u>_L = <y - x, u>_L, which is exact for near points
     product = dot(d, u_s) + K * dot(d, x_s + y_s) / (c_x + c_y) * dot(x_s, u_s) / c_x
     half_chord = _half_chord(x_s, c_x, y_s, c_y, K)
@@ -196,7 +199,7 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     u = _to_origin(x_s, c_x, u_s, K)
     turned = gyro.rotate(y_s / (1 + c_y), 2 / (1 + c_y), x_s / -(1 + c_x), 2 / (1 + c_x), u, K)
     inward = turned - (K * dot(y_s, turned) / (1 + c_y)) * y_s
-    return finite(_tangent(y_s, c_y, torch.where(2 * c_y < c_x, inward, outward), K))
+    return _tangent(y_s, c_y, torch.where(2 * c_y < c_x, inward, outward), K)
 
 
 @full_precision

@@ -162,13 +162,14 @@ def safe_sqrt(q: Tensor) -> Tensor:
     return _Sqrt.apply(q)
 
 
-def _overflow(dtype: torch.dtype) -> float:
+def overflow(dtype: torch.dtype) -> float:
+    """Where a squared norm counts as overflown: products with it are still finite."""
     return 1e16 * math.sqrt(torch.finfo(dtype).max)
 
 
 def sq_norm(x: Tensor) -> Tensor:
     """The squared Euclidean norm of the last dimension, which is kept; finite also where it overflows."""
-    return _SqNorm.apply(x).clamp_max(_overflow(x.dtype))
+    return _SqNorm.apply(x).clamp_max(overflow(x.dtype))
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
@@ -182,9 +183,10 @@ def unit(a: Tensor) -> Tensor:
     return (bounded(a, -1.0, _TINY**-0.5)[0] * (r > 0) / r.clamp_min(_TINY)) * a
 
 
-def tame(u: Tensor) -> Tensor:
-    """u, cut to a length whose square and products are finite."""
-    return bounded(u, -1.0, 1e12)[0] * u
+def cap(u: Tensor) -> Tensor:
+    """The row factor that cuts u to a length whose square and products are finite: 1 almost always."""
+    with torch.no_grad():
+        return bounded(u, -1.0, 1e12)[0]
 
 
 def per_point(t: float | Tensor) -> float | Tensor:
@@ -200,9 +202,9 @@ def finite(x: Tensor) -> Tensor:
 
 
 def radius_limit(dtype: torch.dtype) -> float:
-    r"""The largest :math:`\sqrt{-K}\lVert x\rVert` on the ball: a scaled distance of 13.2 or 31.9.
+    r"""The largest :math:`\sqrt{-K}\lVert x\rVert` on the ball: a scaled distance of 13.2 or 31.2.
 
-    There 64 (256) units of rounding are left in :math:`1 - \sqrt{-K}\lVert x\rVert`: the last place where a
+    There 64 (512) units of rounding are left in :math:`1 - \sqrt{-K}\lVert x\rVert`: the last place where a
     point still knows its distance, to 2 %.
     """
     return 1 - (2.0**-44 if dtype == torch.float64 else 2.0**-18)
@@ -229,7 +231,7 @@ def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Tensor, Tensor]:
     square = sq_norm(x)
     q = -K * square
     with torch.no_grad():
-        alive = (square < _overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
+        alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
         factor = (limit * q.rsqrt()).clamp_max(1) * alive
     return factor, q.clamp_max(limit * limit) * alive
 
@@ -237,4 +239,4 @@ def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Tensor, Tensor]:
 def clip(u: Tensor, r: float) -> Tensor:
     r""":math:`\mathrm{CLIP}(u; r) = \min(1, r / \lVert u \rVert)\, u`."""
     square = sq_norm(u)
-    return (shrink(square, r) * (square < _overflow(u.dtype))) * u
+    return (shrink(square, r) * (square < overflow(u.dtype))) * u

@@ -20,6 +20,7 @@ from hypergraph.geometry.numerics import (
     artanhc,
     asinhc,
     bounded,
+    cap,
     dot,
     finite,
     full_precision,
@@ -98,7 +99,7 @@ def _add(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, K: Scalar) -> Tenso
         # the scaled norm of the sum is sqrt(square / denominator)
         factor = (radius_limit(x.dtype) * (denominator / square).sqrt()).clamp_max(1)
     inverse = factor / denominator
-    return (gap_x * inverse) * w + (square * inverse) * x
+    return torch.addcmul((gap_x * inverse) * w, square * inverse, x)
 
 
 @full_precision
@@ -125,7 +126,7 @@ def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
 @full_precision
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`, a rotation."""
-    return finite(gyro.rotate(*_inside(x, K), *_inside(y, K), z, K))
+    return gyro.rotate(*_inside(x, K), *_inside(y, K), z, K)
 
 
 @full_precision
@@ -146,7 +147,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     w, square = gyro.chord(-x, y, K)
     q = square / (gap_x * gap_y)
     scale = asinhc(q) * (1 + q).rsqrt() / gap_y
-    return (gap_x * scale) * w - (square * scale) * x
+    return torch.addcmul((gap_x * scale) * w, square * scale, x, value=-1)
 
 
 @full_precision
@@ -154,7 +155,7 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = (\lambda_x/\lambda_y)\,\mathrm{gyr}[y, -x] u`."""
     x, gap_x = _inside(x, K)
     y, gap_y = _inside(y, K)
-    return finite(gyro.rotate(y, gap_y, -x, gap_x, (gap_y / gap_x) * u, K))
+    return gyro.rotate(y, gap_y, -x, gap_x, (cap(u) * gap_y / gap_x) * u, K)
 
 
 @full_precision
