@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +19,7 @@ VERSION = 1
 
 def save_npz(graph: GraphArrays, path: Path) -> None:
     """Write ``graph`` to ``path``, atomically."""
-    arrays = {"edge_index": graph.edges, "num_nodes": np.array(graph.num_nodes)}
+    arrays: dict[str, Any] = {"edge_index": graph.edges, "num_nodes": np.array(graph.num_nodes)}
     if sp.issparse(graph.x):
         arrays |= {f"x_{key}": getattr(graph.x, key) for key in ("data", "indices", "indptr")}
         arrays["x_shape"] = np.array(graph.x.shape)
@@ -29,7 +30,7 @@ def save_npz(graph: GraphArrays, path: Path) -> None:
     arrays |= {f"{part}_mask": mask for part, mask in graph.masks.items()}
     about = {"version": VERSION, "name": graph.name, "provenance": graph.provenance}
     with atomic_path(path) as part:
-        np.savez(part, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
+        np.savez(part, about=np.array(json.dumps(about)), **arrays)
 
 
 def load_npz(path: Path) -> GraphArrays | None:

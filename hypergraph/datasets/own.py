@@ -146,6 +146,8 @@ def _by_index(table: NodeTable, values: Any, index: dict[str, int]) -> Any:
 def _read_npz(path: Path) -> GraphArrays:
     """Read ``edge_index``, and where there are ``x`` (or the parts of a CSR matrix), ``y`` and masks."""
     arrays = load_numpy(path)
+    if not isinstance(arrays, dict):
+        raise InputError(f"{path}: a single array, where an npz with 'edge_index' is needed.")
     if "edge_index" not in arrays:
         raise InputError(
             f"{path}: no array 'edge_index' of shape (2, edges), only {', '.join(arrays) or 'none'}."

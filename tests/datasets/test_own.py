@@ -269,6 +269,13 @@ def test_an_empty_file_is_named(tmp_path: Path, name: str) -> None:
         load_graph(tmp_path / name)
 
 
+def test_an_array_named_npz_is_named(tmp_path: Path) -> None:
+    with (tmp_path / "graph.npz").open("wb") as file:
+        np.save(file, np.eye(2))
+    with pytest.raises(InputError, match=r"a single array, where an npz with 'edge_index'"):
+        load_graph(tmp_path / "graph.npz")
+
+
 def test_a_saved_object_that_runs_code_is_refused(tmp_path: Path) -> None:
     torch.save({"edge_index": Path}, tmp_path / "graph.pt")
     with pytest.raises(InputError, match=r"without running code \(refused 'pathlib\."):
