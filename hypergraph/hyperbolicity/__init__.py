@@ -1,7 +1,13 @@
 """Gromov's delta-hyperbolicity of a graph: exact with a certificate, or sampled as in the literature."""
 
+from typing import TYPE_CHECKING
+
+from hypergraph._lazy import lazy
 from hypergraph.hyperbolicity.delta import delta_hyperbolicity
 from hypergraph.hyperbolicity.result import PUBLISHED, DeltaResult
-from hypergraph.hyperbolicity.sampled import delta_from_distances
+
+if TYPE_CHECKING:
+    from hypergraph.hyperbolicity.sampled import delta_from_distances
 
 __all__ = ["PUBLISHED", "DeltaResult", "delta_from_distances", "delta_hyperbolicity"]
+__getattr__ = lazy(__name__, {"delta_from_distances": "hypergraph.hyperbolicity.sampled"})

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hypergraph.hyperbolicity.kernel import kernel
 
 # One bit-parallel search (sweep) starts from this many nodes: four machine words.
 SWEEP = 256
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def biconnected(
     indptr: NDArray[np.int32], indices: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -71,7 +72,7 @@ def biconnected(
     return nodes[:filled].copy(), starts[: blocks + 1].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def induced(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -100,7 +101,7 @@ def induced(
     return sub_indptr, sub_indices
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clustered(indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> NDArray[np.int32]:
     """An order of the nodes in which each run of ``SWEEP`` is a small ball.
 

@@ -81,6 +81,8 @@ def delta_hyperbolicity(
 
         diameter = DiameterSearch(simple, bracket, team)
         diameter.run(most=8)
+        if team.stopped:
+            return
         if method == "sampled":
             drawn.update(sample(simple, bracket, team, samples, seed))
         else:

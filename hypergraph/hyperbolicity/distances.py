@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hypergraph.hyperbolicity.blocks import SWEEP
 from hypergraph.hyperbolicity.bracket import STOP
+from hypergraph.hyperbolicity.kernel import kernel
 
 WORDS = SWEEP // 64
 
@@ -26,7 +27,7 @@ def _lowest_bit(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -101,7 +102,7 @@ def sweep(
         actives = found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def depths(indptr: NDArray[np.int32], indices: NDArray[np.int32], source: int) -> NDArray[np.int32]:
     """The distance of every node from ``source``, -1 where there is no path."""
     depth = np.full(len(indptr) - 1, -1, np.int32)

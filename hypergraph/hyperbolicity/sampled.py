@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from hypergraph.errors import InputError
@@ -14,6 +13,7 @@ from hypergraph.hyperbolicity.blocks import SWEEP
 from hypergraph.hyperbolicity.bracket import Bracket, Team, cores
 from hypergraph.hyperbolicity.distances import sweep
 from hypergraph.hyperbolicity.graph import Graph
+from hypergraph.hyperbolicity.kernel import kernel
 from hypergraph.hyperbolicity.result import DeltaResult
 
 # The six distances of a quadruple, from three of its nodes; each two in a row add up to one of its sums.
@@ -143,7 +143,7 @@ def delta_from_distances(distances: Any, *, base: int = 0) -> DeltaResult:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def max_min_excess(
     products: NDArray[np.float32], bits: NDArray[np.int32], first: int, last: int
 ) -> tuple[float, int, int]:
@@ -172,7 +172,7 @@ def max_min_excess(
     return best, at_x, at_y
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raise(top: NDArray[np.int32], through: int, row: NDArray[np.int32]) -> None:
     for y in range(len(row)):
         top[y] = max(top[y], min(through, row[y]))

@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from hypergraph.hyperbolicity.bracket import LOWER, STOP
+from hypergraph.hyperbolicity.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def row_totals(
     distances: NDArray[Any], first: int, last: int, eccentricity: NDArray[np.int32], total: NDArray[np.int64]
 ) -> None:
@@ -34,13 +34,13 @@ def row_totals(
         total[u] = summed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _random(state: int) -> int:
     """The next of 2**31 pseudo-random numbers. (numba's own generator takes five seconds to compile.)"""
     return (state * 1103515245 + 12345) & 0x7FFFFFFF
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _farthest(row: NDArray[Any]) -> int:
     at = 0
     for v in range(len(row)):
@@ -49,7 +49,7 @@ def _farthest(row: NDArray[Any]) -> int:
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(
     distances: NDArray[Any],
     starts: int,
@@ -98,7 +98,7 @@ def climb(
             shared[LOWER] = max(shared[LOWER], best)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _far_apart(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -122,7 +122,7 @@ def _far_apart(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_far_apart(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -151,7 +151,7 @@ def mark_far_apart(
                     reach[y] = k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def check_pairs(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -246,7 +246,7 @@ def check_pairs(
                         shared[LOWER] = max(shared[LOWER], t)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_centre(
     distances: NDArray[Any],
     from_x: NDArray[Any],

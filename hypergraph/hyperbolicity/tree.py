@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from hypergraph.hyperbolicity.bracket import STOP
+from hypergraph.hyperbolicity.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chain(
     distances: NDArray[Any], base: int, shared: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -51,7 +51,7 @@ def chain(
     return order, gaps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chain_error(
     distances: NDArray[Any],
     order: NDArray[np.int32],
