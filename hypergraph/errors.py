@@ -19,6 +19,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     names = list(known)
     # what was typed may be the beginning of a name ("bmlr"): that beats a shorter near miss ("mlr")
     near = [known for known in names if name and known.startswith(name)]
-    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else "."
     return InputError(f"Unknown {kind} '{name}'{hint} Known: {', '.join(names)}.")
