@@ -74,7 +74,7 @@ class Block:
             )
             self._landmarks(kind, seed)
             return bound
-        self.bracket.stage = f"distances in a block of {n} nodes"
+        self.bracket.stage = "distances"
         distances = np.empty((n, n), kind)
         everyone = np.arange(n, dtype=np.int32)
 
