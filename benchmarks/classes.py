@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from hypergraph.datasets.genome_simulation import simulate_species
-from hypergraph.files import atomic_path, atomic_write_text
+from hypergraph.files import atomic_path
 from hypergraph.nn.registry import HEADS
 from hypergraph.tasks import runner
 from hypergraph.tasks.api import settle
@@ -73,7 +73,6 @@ def main() -> None:
     ]
     for head, line in results.items():
         lines.append(f"| {head} | {' | '.join(spread(result.mean, result.std) for result in line)} |")
-    atomic_write_text(given.out / "classes-table.txt", "\n".join(lines) + "\n")
     plot(results, given.out / "classes.png")
     print("\n".join(lines))
 
