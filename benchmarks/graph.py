@@ -157,17 +157,23 @@ def memory(data: str | None) -> None:
     print(f"pubmed       peak memory of a training process {peak:.2f} GiB (at most 0.93)")
 
 
-def edges() -> None:
-    """Time per edge on random graphs of average degree 10."""
+def edges(kind: str) -> None:
+    """Time per edge on random graphs of average degree 10.
+
+    In a ``local`` graph the ends of an edge are at most 1000 apart, as where nodes are numbered by community. In a
+    ``uniform`` one they are anywhere: beyond the cache, every edge is then a read from memory.
+    """
     before = None
     for count in (10**5, 10**6, 10**7):
         generator = torch.Generator().manual_seed(0)
         nodes = count // 10
-        edge_index = torch.randint(nodes, (2, count), generator=generator)
+        source = torch.randint(nodes, (count,), generator=generator)
+        reach = 1000 if kind == "local" else nodes
+        target = (source + torch.randint(reach, (count,), generator=generator)) % nodes
         x = torch.randn(nodes, DIM, generator=generator) / 4
         y = torch.randint(4, (nodes,), generator=generator)
         model = Model(HGCN(DIM, DIM, 2, PoincareBall()), make_head("bmlr-p", DIM, 4))
-        epoch = trainer(model, True, x, edge_index, y, torch.arange(nodes // 10))
+        epoch = trainer(model, True, x, torch.stack([source, target]), y, torch.arange(nodes // 10))
         epoch()
         times = []
         for _ in range(max(3, 10**7 // count // 5)):
@@ -176,7 +182,7 @@ def edges() -> None:
             times.append(time.perf_counter() - start)
         each = 1e9 * statistics.median(times) / count
         growth = "" if before is None else f", {each / before:.2f} times the one before (at most 1.5)"
-        print(f"{count:.0e} edges    {each:6.0f} ns an edge and epoch{growth}")
+        print(f"{count:.0e} edges, {kind:8} {each:6.0f} ns an edge and epoch{growth}")
         before = each
 
 
@@ -185,6 +191,7 @@ def main() -> None:
     parser.add_argument("--data", help="the folder with the raw data")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--datasets", nargs="+", default=list(TARGET), choices=list(TARGET))
+    parser.add_argument("--graphs", nargs="+", default=["local", "uniform"], choices=["local", "uniform"])
     parser.add_argument("--only", choices=["speed", "loss", "memory", "edges"])
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -197,7 +204,8 @@ def main() -> None:
     if args.only in (None, "memory"):
         memory(args.data)
     if args.only in (None, "edges"):
-        edges()
+        for kind in args.graphs:
+            edges(kind)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ once. A tangent vector u of the ball is 2u on the Lorentz model, so one formula 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -36,6 +37,14 @@ def _can_fuse(rate: Any, u: Tensor) -> bool:
     return isinstance(rate, float) and u.dim() == 2 and u.numel() > 0 and u.dtype.itemsize >= 4
 
 
+# Rows that are mapped together: their intermediate results stay in the cache, and are not paged in anew.
+_BLOCK = 2**14
+
+
+def _in_blocks(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+    return torch.cat([function(block) for block in rows.split(_BLOCK)])
+
+
 def _within(q: Tensor, limit: float) -> Tensor:
     """The factor that takes a vector of squared norm q to norm ``limit`` at most; exactly 1 inside."""
     return (q.clamp_min(limit * limit) / (limit * limit)).rsqrt()
@@ -60,6 +69,8 @@ def exp0(u: Tensor, space: Space) -> Tensor:
     """``space.exp0(u)``."""
     if space.model != "poincare" or not _can_fuse(s := _s(space), u):
         return space.exp0(u)
+    if u.size(0) > 2 * _BLOCK:
+        return _in_blocks(lambda block: exp0(block, space), u)
     return fused.BallExp0.apply(u, s, math.atanh(radius_limit(u.dtype)), space.exp0)
 
 
@@ -67,6 +78,8 @@ def busemann(x: Tensor, v: Tensor, space: Space) -> Tensor:
     """``space.busemann(x, v)``, where a row of v stands for its direction."""
     if space.model != "poincare" or torch.is_autocast_enabled("cpu") or not _can_fuse(s := _s(space), x):
         return space.busemann(x, v)
+    if x.size(0) > 2 * _BLOCK:
+        return _in_blocks(lambda block: busemann(block, v, space), x)
     with torch.no_grad():
         q = fused.sq_norms(x, s * s)
     if not q.max().item() <= radius_limit(x.dtype) ** 2:
@@ -99,6 +112,8 @@ def translate(w: Tensor, b: Tensor, space: Space) -> Tensor:
 
     if not _can_fuse(rate, w):
         return plain(w, b)
+    if w.size(0) > 2 * _BLOCK:
+        return _in_blocks(lambda block: translate(block, b, space), w)
     with torch.no_grad():
         q = fused.sq_norms(w, rate * rate)
         reach, shift = q.max().item() ** 0.5, rate * b.norm().item()
