@@ -160,8 +160,8 @@ def memory(data: str | None) -> None:
 def edges(kind: str) -> None:
     """Time per edge on random graphs of average degree 10.
 
-    In a ``local`` graph the ends of an edge are at most 1000 apart, as where nodes are numbered by community. In a
-    ``uniform`` one they are anywhere: beyond the cache, every edge is then a read from memory.
+    In a ``local`` graph the ends of an edge are at most 1000 apart, as where nodes are numbered by community. In
+    a ``uniform`` one they are anywhere: beyond the cache, every edge is then a read from memory.
     """
     before = None
     for count in (10**5, 10**6, 10**7):
