@@ -9,6 +9,7 @@ An epoch is a training step and an evaluation forward pass, of two convolutions 
 from __future__ import annotations
 
 import argparse
+import itertools
 import resource
 import statistics
 import subprocess
@@ -92,6 +93,7 @@ def contestants(name: str, data: str | None) -> dict[str, Callable[[], float]]:
     """Ours and the yardstick from the same weights, and PyG's GCN with either kind of graph."""
     torch.manual_seed(0)
     x, edge_index, y, train = graph_of(name, data)
+    x = x.to(torch.get_default_dtype())
     nodes, features = x.shape
     classes = int(y.max()) + 1
     ours = Model(HGCN(features, DIM, 2, PoincareBall()), make_head("bmlr-p", DIM, classes))
@@ -135,11 +137,18 @@ def speed(names: list[str], data: str | None, rounds: int) -> None:
 
 
 def loss(names: list[str], data: str | None) -> None:
-    """The loss after 50 epochs from the same weights."""
-    for name in names:
+    """The loss after 50 epochs from the same weights, in float32 and float64.
+
+    Near the boundary (Airport) the yardstick's points are rounded to a few percent of their distance.
+    """
+    for dtype, name in itertools.product((torch.float32, torch.float64), names):
+        torch.set_default_dtype(dtype)
         runs = contestants(name, data)
         ours, official = ([runs[who]() for _ in range(51)][-1] for who in ("ours", "official style"))
-        print(f"{name:12} loss after 50 epochs {ours:.6f}, official style {official:.6f} (within 1e-4)")
+        torch.set_default_dtype(torch.float32)
+        print(
+            f"{name:12} {dtype} loss after 50 epochs {ours:.6f}, official style {official:.6f} (within 1e-4)"
+        )
 
 
 def memory(data: str | None) -> None:
@@ -160,8 +169,8 @@ def memory(data: str | None) -> None:
 def edges(kind: str) -> None:
     """Time per edge on random graphs of average degree 10.
 
-    In a ``local`` graph the ends of an edge are at most 1000 apart, as where nodes are numbered by community. In
-    a ``uniform`` one they are anywhere: beyond the cache, every edge is then a read from memory.
+    In a ``local`` graph the ends of an edge are at most 1000 apart, as where nodes are numbered by community.
+    In a ``uniform`` one they are anywhere: beyond the cache, every edge is then a read from memory.
     """
     before = None
     for count in (10**5, 10**6, 10**7):
