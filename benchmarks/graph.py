@@ -139,7 +139,7 @@ def speed(names: list[str], data: str | None, rounds: int) -> None:
 def loss(names: list[str], data: str | None) -> None:
     """The loss after 50 epochs from the same weights, in float32 and float64.
 
-    Near the boundary (Airport) the yardstick's points are rounded to a few percent of their distance.
+    On Airport some points are clipped at the boundary of the ball, and the two differ by more.
     """
     for dtype, name in itertools.product((torch.float32, torch.float64), names):
         torch.set_default_dtype(dtype)
