@@ -66,7 +66,7 @@ def hyperplane_distances(
     if isinstance(x, Lifted):
         normal = torch.cat([sinh.unsqueeze(-1), (cosh / norm(weight)).unsqueeze(-1) * weight], -1)
         return scale * x.product(normal).asinh()
-    x = space.to_lorentz(space.project(x))
+    x = space.project(x) if space.model == "lorentz" else space.to_lorentz(x)  # either bounds the point
     inner = direction_product(x[..., 1:], weight)
     return scale * tail("asinh", inner, x[..., :1], column=cosh, weight=sinh)
 
