@@ -113,11 +113,12 @@ def _hcothh_slope(t: Tensor) -> Tensor:
     # The closed form above a bound plus the series below it, each constant on the other side: a choice by
     # torch.where over batch x classes costs as much as ten other passes.
     q = t.sub_(1).mul_(0.5)
-    slope = _series(q.clamp(0, _SERIES_BELOW)) - _series(q.new_full((1, 1), _SERIES_BELOW))
+    slope = _series(q.clamp(0, _SERIES_BELOW)).sub_(_series(q.new_full((1, 1), _SERIES_BELOW)))
     q = q.clamp_min(_SERIES_BELOW)
-    root, r = (1 + q).sqrt(), q.sqrt()
-    ratio = (q / (1 + root)).add_(r).log1p() / (r * root)
-    return 2 / slope.add_((1 - ratio) / (2 * q))
+    root, r = (1 + q).sqrt_(), q.sqrt()
+    ratio = (q / (1 + root)).add_(r).log1p().div_(r).div_(root)
+    del root, r
+    return slope.add_(ratio.neg_().add_(1).div_(q), alpha=0.5).mul_(0.5).reciprocal()
 
 
 def _series(q: Tensor) -> Tensor:
