@@ -360,7 +360,7 @@ def delta(
         ..., help="A dataset's name (see `hypergraph data list`), or a file or folder."
     ),
     method: str = typer.Option("exact", help="exact, or sampled: the published estimate, a lower bound."),
-    time_limit: float | None = typer.Option(None, help="Seconds; then the certified bracket is reported."),
+    time_limit: float | None = typer.Option(None, help="Seconds, once loaded; then the bracket is reported."),
     memory_limit: str | None = typer.Option(
         None, help="The most that the distance matrix may take, like 500MB; by default what is available."
     ),
