@@ -213,10 +213,18 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     s = torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
     x_s = x[..., 1:]
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
+    c = (1 + q).sqrt()
+    return tail("log1p", direction_product((-s * factor) * x_s, v), q / (1 + c), 1 / s, low=busemann_floor(q))
+
+
+def busemann_floor(q: Tensor) -> Tensor:
+    r"""The least :math:`e^{sB} - 1` at points with :math:`-K\lVert x_s\rVert^2 = q`.
+
+    Since :math:`s(x_t - \langle x_s, v\rangle) \ge 1/(s(x_t + \lVert x_s\rVert)) = e^{-s\,d(x, 0)}`; written
+    without the difference from 1, which would lose the digits near the origin.
+    """
     r, c = safe_sqrt(q), (1 + q).sqrt()
-    # s (x_t - <x_s, v>) >= 1 / (s (x_t + |x_s|)), that is t >= exp(-s d(x, 0)) - 1
-    low = -(r + q / (1 + c)) / (r + c)
-    return tail("log1p", direction_product((-s * factor) * x_s, v), q / (1 + c), 1 / s, low=low)
+    return -(r + q / (1 + c)) / (r + c)
 
 
 @full_precision

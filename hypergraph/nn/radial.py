@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, safe_sqrt, sinhc, sq_norm
+from hypergraph.geometry.lorentz import busemann_floor
+from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, sinhc, sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn import fused
 from hypergraph.sparse import SparseMatrix, spmm
@@ -185,7 +186,7 @@ class Lifted:
         scale, r2 = self._polar()
         time = (1 + r2).sqrt()
         t = r2 / (1 + time) - scale * spmm(self.features, v.T)
-        return torch.log1p(torch.maximum(t, 1 / (time + safe_sqrt(r2)) - 1)) / (-self.space.K) ** 0.5
+        return torch.log1p(torch.maximum(t, busemann_floor(r2))) / (-self.space.K) ** 0.5
 
     def dense(self) -> Tensor:
         """The points."""
