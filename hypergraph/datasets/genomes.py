@@ -201,7 +201,8 @@ def _read_csv(path: Path) -> Iterator[_Record]:
                     continue
                 if len(row) <= max(column.values()):
                     raise InputError(
-                        f"{path}, line {rows.line_num}: {len(row)} fields, and the header has more."
+                        f"{path}, line {rows.line_num}: fewer fields than the header, {len(row)}; "
+                        "give each line a sequence and a label."
                     )
                 label = row[column["label"]].strip()
                 yield _record(path, rows.line_num, row[column["sequence"]], label)

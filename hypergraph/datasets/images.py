@@ -146,8 +146,11 @@ def _locate(name: str, data: str | os.PathLike[str] | None) -> Path:
     for place in places:
         if place.is_dir():
             return place
-    below = f"below {root}" if root else "known; name the folder that holds it with --data or HYPERGRAPH_DATA"
-    raise InputError(f"{name}: no such dataset or folder {below}. Known: {', '.join(NAMES)}.")
+    if not root:
+        remedy = "name the folder that holds it with --data or HYPERGRAPH_DATA"
+        raise InputError(f"{name}: no such folder here, {remedy}. Known: {', '.join(NAMES)}.")
+    wanted = " or ".join(FOLDERS.get(name, (name,)))
+    raise InputError(f"{name}: {root} has no folder {wanted}. Known: {', '.join(NAMES)}.")
 
 
 def _digits(seed: int) -> ImageData:

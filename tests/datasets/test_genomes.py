@@ -91,7 +91,7 @@ def test_one_table_is_split_within_classes_and_the_same_every_time(tmp_path: Pat
             "letters,label\nACGT,1\n",
             r"train.csv, line 1: no column 'sequence' in the header 'letters",
         ),
-        ("dev", "sequence,label\nACGT\n", r"dev.csv, line 2: 1 fields, and the header has more"),
+        ("dev", "sequence,label\nACGT\n", r"dev.csv, line 2: fewer fields than the header, 1;"),
         ("dev", "sequence,label\nACGT,\n", r"dev.csv, line 2: the label is empty"),
         ("dev", "sequence,label\n,1\n", r"dev.csv, line 2: the sequence is empty"),
         ("dev", "sequence,label\n", r"dev.csv: no sequences in it"),

@@ -155,8 +155,10 @@ def test_damaged_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         load_images(tmp_path)
     with pytest.raises(InputError, match=r"train/a: 0 class folders in it; give two or more"):
         load_images(tmp_path / "train" / "a")
-    with pytest.raises(InputError, match=r"cifar10: no such dataset or folder known; name the folder"):
+    with pytest.raises(InputError, match=r"cifar10: no such folder here, name the folder"):
         load_images("cifar10")
+    with pytest.raises(InputError, match=r"has no folder cifar10 or cifar-10-batches-bin or cifar-10"):
+        load_images("cifar10", data=tmp_path)
 
 
 def test_real_cifar_subset(data_dir: Path) -> None:

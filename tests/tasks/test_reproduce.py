@@ -47,7 +47,7 @@ def test_runs_are_made_once_and_used_again(tmp_path: Path, monkeypatch: pytest.M
 
     first = table()
     assert re.search(r"\| digits \| mlr \| 1 \| \d+\.\d\d \| – \| 1 \|", first)
-    assert "Left out: cifar10 (cifar10: no such dataset or folder known" in first
+    assert "Left out: cifar10 (cifar10: no such folder here" in first
     assert first.startswith("# Images\n") and '"Top-1 image classification accuracy' in first
 
     def no_training(*args: object, **settings: object) -> None:
