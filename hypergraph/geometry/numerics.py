@@ -216,24 +216,41 @@ def distance_limit(dtype: torch.dtype) -> float:
     return 2 * math.atanh(radius_limit(dtype))
 
 
+class _Shrink(_Elementwise):
+    @staticmethod
+    def forward(q: Tensor, limit: float) -> Tensor:
+        return (limit * q.rsqrt()).clamp_max(1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, float], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[0], output)
+        ctx.square = inputs[1] ** 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        q, factor = ctx.saved_tensors
+        return grad * (q > ctx.square) * factor / (-2 * q.clamp_min(ctx.square)), None
+
+
 def shrink(q: Tensor, limit: float) -> Tensor:
-    """The factor ``min(1, limit / sqrt(q))`` that brings a vector of squared norm q to norm ``limit``."""
-    return limit * q.clamp_min(limit * limit).rsqrt()
+    """The factor ``min(1, limit / sqrt(q))`` that brings a vector of squared norm q to norm ``limit``.
+
+    A vector that is brought there keeps its length whatever it was: its gradient is along the sphere.
+    """
+    return _Shrink.apply(q, limit)
 
 
 def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Tensor, Tensor]:
     r"""The factor that brings x to a scaled norm :math:`s\lVert x\rVert` of at most ``limit``, and the
     square of that norm.
 
-    The factor, 1 almost always, is a constant to autograd: a vector that was clipped keeps its gradient.
-    One so long that its square overflows has no direction left, and becomes 0.
+    The factor is 1 almost always. A vector so long that its square overflows has no direction left, and
+    becomes 0.
     """
     square = sq_norm(x)
     q = -K * square
-    with torch.no_grad():
-        alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
-        factor = (limit * q.rsqrt()).clamp_max(1) * alive
-    return factor, q.clamp_max(limit * limit) * alive
+    alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
+    return shrink(q, limit) * alive, q.clamp_max(limit * limit) * alive
 
 
 def clip(u: Tensor, r: float) -> Tensor:

@@ -27,6 +27,7 @@ from hypergraph.geometry.numerics import (
     per_point,
     radius_limit,
     safe_sqrt,
+    shrink,
     sq_norm,
     tanhc,
     unit,
@@ -95,10 +96,8 @@ def dist0(x: Tensor, *, K: Scalar) -> Tensor:
 def _add(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, K: Scalar) -> Tensor:
     w, square = gyro.chord(x, y, K)
     denominator = gap_x * gap_y + square
-    with torch.no_grad():
-        # the scaled norm of the sum is sqrt(square / denominator)
-        factor = (radius_limit(x.dtype) * (denominator / square).sqrt()).clamp_max(1)
-    inverse = factor / denominator
+    # the scaled norm of the sum is sqrt(square / denominator)
+    inverse = shrink(square / denominator, radius_limit(x.dtype)) / denominator
     return torch.addcmul((gap_x * inverse) * w, square * inverse, x)
 
 

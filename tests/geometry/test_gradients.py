@@ -30,6 +30,36 @@ def test_derivatives(model: str, name: str, K: float) -> None:
     assert gradgradcheck(call, (curvature, *args), atol=1e-4, fast_mode=True)
 
 
+@pytest.mark.parametrize("K", [-2.3, -0.1])
+@pytest.mark.parametrize("name", ["exp0", "log0", "gyro_add", "project"])
+@pytest.mark.parametrize("model", ["poincare", "lorentz"])
+def test_derivatives_where_points_are_clipped(
+    model: str, name: str, K: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a limit near enough for finite differences: a clipped point moves along its sphere, and with K."""
+    for module in (numerics, *MODULES.values()):
+        if hasattr(module, "radius_limit"):
+            monkeypatch.setattr(module, "radius_limit", lambda dtype: 0.9)
+    torch.manual_seed(0)
+    module, curvature = MODULES[model], torch.tensor(K, dtype=torch.float64, requires_grad=True)
+    far = torch.nn.functional.normalize(torch.randn(3, 2, dtype=torch.float64))
+    far = (torch.tensor([[0.3], [0.85], [4.0]], dtype=torch.float64) / (-K) ** 0.5 * far).requires_grad_()
+
+    def call(k: Tensor, u: Tensor) -> Tensor:
+        if name == "exp0":
+            return module.exp0(u, K=k)
+        x = u if model == "poincare" else torch.cat([u.new_ones(3, 1), 3 * u], -1)
+        if name == "gyro_add":
+            return module.gyro_add(x, module.exp0(u.flip(0) / 8 + u, K=k), K=k)
+        return getattr(module, name)(x, K=k)
+
+    limit = numerics.distance_limit(torch.float64)
+    if name != "log0":
+        assert (limit - (-K) ** 0.5 * module.dist0(call(curvature, far), K=K)[-1]).abs() < 1e-9
+    assert gradcheck(call, (curvature, far))
+    assert gradgradcheck(call, (curvature, far), atol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["tanhc", "artanhc", "sinhc", "asinhc"])
 def test_radial_functions(name: str) -> None:
     # on both sides of the Taylor branch, and at 0
