@@ -216,7 +216,9 @@ def distance_limit(dtype: torch.dtype) -> float:
     return 2 * math.atanh(radius_limit(dtype))
 
 
-class _Shrink(_Elementwise):
+class _Shrink(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(q: Tensor, limit: float) -> Tensor:
         return (limit * q.rsqrt()).clamp_max(1)
