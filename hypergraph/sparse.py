@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from hypergraph.memory import empty
+
 Made = TypeVar("Made")
 
 
@@ -127,14 +129,20 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     return _SpMM.apply(x, matrix)
 
 
+def _multiply(csr: Tensor, x: Tensor) -> Tensor:
+    # csr @ x would fill a matrix with zeros and copy it before the product
+    out = empty(csr.size(0), x.size(1), x)
+    return torch.addmm(out, csr, x, beta=0, out=out)
+
+
 class _SpMM(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
         if not torch.is_autocast_enabled(x.device.type):
-            return matrix.csr @ x
+            return _multiply(matrix.csr, x)
         with torch.autocast(x.device.type, enabled=False):  # there is no sparse product in half precision
-            return matrix.csr @ x.to(matrix.dtype)
+            return _multiply(matrix.csr, x.to(matrix.dtype))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:

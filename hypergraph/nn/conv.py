@@ -136,7 +136,8 @@ class HGCNConv(MessagePassing):
         if target is not None:
             h = torch.cat([h, self._linear(target, tangent)])
         sizes = (source.size(0), None if target is None else target.size(0))
-        u = self.act(self._aggregate(h, self._graph(edge_index, edge_weight, sizes, bipartite, h.dtype)))
+        u = self._aggregate(h, self._graph(edge_index, edge_weight, sizes, bipartite, h.dtype))
+        u = u.relu_() if type(self.act) is nn.ReLU else self.act(u)  # the sum is nobody else's
         if not tangent:
             return exp0(u, self.out_space) if self.fuse else self.out_space.exp0(u)
         if not self.fuse:

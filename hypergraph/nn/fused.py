@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hypergraph.memory import empty
+
 _TINY = 1e-30  # stands in for a squared norm of 0 under a division
 _SERIES_BELOW = 1e-3
 # Taylor coefficients of twice the derivatives by q of f(r)/r at r = sqrt(q)
@@ -47,6 +49,36 @@ def _twice_slope(q: Tensor, numerator: Tensor, series: tuple[float, ...]) -> Ten
 
 def _again(plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor) -> tuple[Tensor, ...]:
     return torch.autograd.grad(plain(*inputs), inputs, grad, create_graph=True)
+
+
+class Split(torch.autograd.Function):
+    """Blocks of so many rows; torch's own puts their gradients together in memory that is slow to touch."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, size: int) -> tuple[Tensor, ...]:
+        return rows.split(size)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return torch.cat(grads) if torch.is_grad_enabled() else _join(grads), None
+
+
+class Join(torch.autograd.Function):
+    """The opposite of :class:`Split`."""
+
+    @staticmethod
+    def forward(ctx: Any, *blocks: Tensor) -> Tensor:
+        ctx.size = blocks[0].size(0)
+        return _join(blocks)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+        return grads[0].split(ctx.size)
+
+
+def _join(blocks: tuple[Tensor, ...]) -> Tensor:
+    out = empty(sum(block.size(0) for block in blocks), blocks[0].size(1), blocks[0])
+    return torch.cat(blocks, out=out)
 
 
 class Clip(torch.autograd.Function):

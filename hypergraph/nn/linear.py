@@ -23,7 +23,7 @@ from hypergraph.nn.functional import (
     softplus_inverse,
     unit,
 )
-from hypergraph.nn.radial import Lifted, bound, translate
+from hypergraph.nn.radial import Lifted, affine, bound, translate
 
 
 class _Linear(nn.Module):
@@ -109,6 +109,8 @@ class TangentLinear(_Linear):
 
     def tangent(self, u: Tensor | Lifted) -> Tensor:
         weight = self.dropped(self.weight)
+        if self.bias is not None and not isinstance(u, Lifted):
+            return affine(u, weight, self.bias, self.space)
         w = u.log0(weight) if isinstance(u, Lifted) else product(u, weight)
         return bound(w, self.space) if self.bias is None else translate(w, self.bias, self.space)
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, sinhc, sq_norm
+from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, shrink, sinhc, sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn import fused
 from hypergraph.sparse import SparseMatrix, spmm
@@ -43,12 +43,10 @@ _BLOCK = 2**14
 
 
 def _in_blocks(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-    return torch.cat([function(block) for block in rows.split(_BLOCK)])
-
-
-def _within(q: Tensor, limit: float) -> Tensor:
-    """The factor that takes a vector of squared norm q to norm ``limit`` at most; exactly 1 inside."""
-    return (q.clamp_min(limit * limit) / (limit * limit)).rsqrt()
+    """``function(rows)``, which maps every row for itself; in blocks where they are many."""
+    if rows.size(0) <= 2 * _BLOCK:
+        return function(rows)
+    return fused.Join.apply(*(function(block) for block in fused.Split.apply(rows, _BLOCK)))
 
 
 def bound(u: Tensor, space: Space) -> Tensor:
@@ -57,7 +55,7 @@ def bound(u: Tensor, space: Space) -> Tensor:
         return u
     rate, limit = _rate(space), distance_limit(u.dtype)
     if not _can_fuse(rate, u):
-        return _within(rate * rate * sq_norm(u), limit) * u
+        return shrink(rate * rate * sq_norm(u), limit) * u
     r = limit / rate
     with torch.no_grad():
         low, high = u.aminmax()
@@ -70,22 +68,23 @@ def exp0(u: Tensor, space: Space) -> Tensor:
     """``space.exp0(u)``."""
     if space.model != "poincare" or not _can_fuse(s := _s(space), u):
         return space.exp0(u)
-    if u.size(0) > 2 * _BLOCK:
-        return _in_blocks(lambda block: exp0(block, space), u)
-    return fused.BallExp0.apply(u, s, math.atanh(radius_limit(u.dtype)), space.exp0)
+    limit = math.atanh(radius_limit(u.dtype))
+    return _in_blocks(lambda u: fused.BallExp0.apply(u, s, limit, space.exp0), u)
 
 
 def busemann(x: Tensor, v: Tensor, space: Space) -> Tensor:
     """``space.busemann(x, v)``, where a row of v stands for its direction."""
     if space.model != "poincare" or torch.is_autocast_enabled("cpu") or not _can_fuse(s := _s(space), x):
         return space.busemann(x, v)
-    if x.size(0) > 2 * _BLOCK:
-        return _in_blocks(lambda block: busemann(block, v, space), x)
-    with torch.no_grad():
-        q = fused.sq_norms(x, s * s)
-    if not q.max().item() <= radius_limit(x.dtype) ** 2:
-        return space.busemann(x, v)
-    return fused.BallBusemann.apply(x, v, q, s, space.busemann)
+
+    def inside(x: Tensor) -> Tensor:
+        with torch.no_grad():
+            q = fused.sq_norms(x, s * s)
+        if not q.max().item() <= radius_limit(x.dtype) ** 2:
+            return space.busemann(x, v)
+        return fused.BallBusemann.apply(x, v, q, s, space.busemann)
+
+    return _in_blocks(inside, x)
 
 
 def translate(w: Tensor, b: Tensor, space: Space) -> Tensor:
@@ -99,36 +98,52 @@ def translate(w: Tensor, b: Tensor, space: Space) -> Tensor:
     """
     if space.model == "euclidean":
         return w + b
-    rate, limit = _rate(space), distance_limit(w.dtype)
-
-    def plain(w: Tensor, b: Tensor) -> Tensor:
-        scale_w, cosh_w = _sinh(rate * rate * sq_norm(w), limit)
-        scale_b, cosh_b = _sinh(rate * rate * sq_norm(b), limit)
-        scale_w, p = rate * scale_w, rate * scale_b * b
-        beta = (cosh_b + scale_w * (w @ p).unsqueeze(-1) / (1 + cosh_w)) * scale_w
-        z = torch.addcmul(p, beta, w)
-        q = sq_norm(z)
-        top = math.sinh(limit)
-        return asinhc(q.clamp_max(top * top)) * _within(q, top) / rate * z
-
+    rate = _rate(space)
     if not _can_fuse(rate, w):
-        return plain(w, b)
-    if w.size(0) > 2 * _BLOCK:
-        return _in_blocks(lambda block: translate(block, b, space), w)
+        return _translate(w, b, rate)
+    return _in_blocks(lambda w: _translate_fused(w, b, rate), w)
+
+
+def affine(u: Tensor, weight: Tensor, b: Tensor, space: Space) -> Tensor:
+    """``translate(u @ weight.T, b, space)``; of many rows the product is not kept either."""
+    if (
+        space.model == "euclidean"
+        or torch.is_autocast_enabled("cpu")
+        or not _can_fuse(rate := _rate(space), u)
+    ):
+        return translate((u @ weight.mT).to(weight.dtype), b, space)
+    return _in_blocks(lambda u: _translate_fused(u @ weight.mT, b, rate), u)
+
+
+def _translate_fused(w: Tensor, b: Tensor, rate: float) -> Tensor:
+    limit = distance_limit(w.dtype)
     with torch.no_grad():
         q = fused.sq_norms(w, rate * rate)
         reach, shift = q.max().item() ** 0.5, rate * b.norm().item()
     if not (shift <= limit and reach < math.inf):
-        return plain(w, b)
+        return _translate(w, b, rate)
     # by the triangle inequality nothing is clipped where the sum is within
-    return fused.Translate.apply(w, b, q, rate, limit, reach + shift > limit, plain)
+    clipped = reach + shift > limit
+    return fused.Translate.apply(w, b, q, rate, limit, clipped, lambda w, b: _translate(w, b, rate))
+
+
+def _translate(w: Tensor, b: Tensor, rate: Any) -> Tensor:
+    limit = distance_limit(w.dtype)
+    top = math.sinh(limit)
+    scale_w, cosh_w = _sinh(rate * rate * sq_norm(w), limit)
+    scale_b, cosh_b = _sinh(rate * rate * sq_norm(b), limit)
+    scale_w, p = rate * scale_w, rate * scale_b * b
+    beta = (cosh_b + scale_w * (w @ p).unsqueeze(-1) / (1 + cosh_w)) * scale_w
+    z = torch.addcmul(p, beta, w)
+    q = sq_norm(z)
+    return asinhc(q.clamp_max(top * top)) * shrink(q, top) / rate * z
 
 
 def _sinh(q: Tensor, limit: float) -> tuple[Tensor, Tensor]:
     """sinh(r)/r with the clip at ``limit``, and cosh(r), at r = sqrt(q)."""
     inside = q.clamp_max(limit * limit)
     scale = sinhc(inside)
-    return scale * _within(q, limit), (1 + inside * scale.square()).sqrt()
+    return scale * shrink(q, limit), (1 + inside * scale.square()).sqrt()
 
 
 class Lifted:
@@ -166,13 +181,13 @@ class Lifted:
         rate, limit = _rate(self.space), distance_limit(product.dtype)
         if isinstance(rate, float) and rate * self._largest**0.5 <= limit:
             return product
-        return _within(rate * rate * self._sq_norms, limit) * product
+        return shrink(rate * rate * self._sq_norms, limit) * product
 
     def _polar(self) -> tuple[Tensor, Tensor]:
         """On the Lorentz model, in units of its radius: the factor of u in x_s, and its squared norm."""
         rate, limit = _rate(self.space), distance_limit(self.dtype)
         q = rate * rate * self._sq_norms
-        scale = sinhc(q.clamp_max(limit * limit)) * _within(q, limit)
+        scale = sinhc(q.clamp_max(limit * limit)) * shrink(q, limit)
         return rate * scale, q * scale.square()
 
     def product(self, weight: Tensor) -> Tensor:
