@@ -2,14 +2,15 @@
 
 Dense features, a Möbius matrix product with its own logarithm and exponential, a projection after every map,
 three pairs of logarithm and exponential a layer, an adjacency in COO under ``torch.sparse.mm``. Written from
-the paper and from descriptions of the code; K = -c. The published code projects to a radius of 1 - 4e-3 in
-float32; here the margin is an argument, so that losses can be compared with those of this library.
+the paper and from descriptions of the code; K = -c, and c is a tensor of one number, as there. The published
+code projects to a radius of 1 - 4e-3 in float32; here the margin can be set, so that losses can be compared.
 """
 
 from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,10 +19,23 @@ from torch import Tensor, nn
 TINY = 1e-15
 
 
-def artanh(x: Tensor) -> Tensor:
-    """In double precision, as the published code computes it."""
-    z = x.clamp(-1 + TINY, 1 - TINY).double()
-    return (0.5 * (torch.log(1 + z) - torch.log(1 - z))).to(x.dtype)
+class _Artanh(torch.autograd.Function):
+    """Forward in double precision, its derivative in that of x."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        x = x.clamp(-1 + TINY, 1 - TINY)
+        ctx.save_for_backward(x)
+        z = x.double()
+        return torch.log(1 + z).sub_(torch.log(1 - z)).mul_(0.5).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return grads[0] / (1 - x * x)
+
+
+artanh = _Artanh.apply
 
 
 def norm(x: Tensor) -> Tensor:
@@ -29,16 +43,19 @@ def norm(x: Tensor) -> Tensor:
     return x.norm(dim=-1, keepdim=True).clamp_min(TINY)
 
 
-class Ball:
-    """The operators of the ball of curvature -c."""
+class Ball(nn.Module):
+    """The operators of the ball of curvature -c; points are kept this far inside the boundary."""
+
+    c: Tensor
 
     def __init__(self, c: float, margin: float) -> None:
-        self.c = c
-        self.max_radius = (1 - margin) / math.sqrt(c)
+        super().__init__()
+        self.register_buffer("c", torch.tensor([c]))
+        self.margin = margin
 
     def proj(self, x: Tensor) -> Tensor:
-        length = norm(x)
-        return torch.where(length > self.max_radius, x / length * self.max_radius, x)
+        length, most = norm(x), (1 - self.margin) / self.c**0.5
+        return torch.where(length > most, x / length * most, x)
 
     def expmap0(self, u: Tensor) -> Tensor:
         length = norm(u)

@@ -119,12 +119,12 @@ def _translate_fused(w: Tensor, b: Tensor, rate: float) -> Tensor:
     limit = distance_limit(w.dtype)
     with torch.no_grad():
         q = fused.sq_norms(w, rate * rate)
-        reach, shift = q.max().item() ** 0.5, rate * b.norm().item()
-    if not (shift <= limit and reach < math.inf):
+        reach, q_b = q.max().item() ** 0.5, rate * rate * torch.dot(b, b).item()
+    if not (q_b <= limit * limit and reach < math.inf):
         return _translate(w, b, rate)
     # by the triangle inequality nothing is clipped where the sum is within
-    clipped = reach + shift > limit
-    return fused.Translate.apply(w, b, q, rate, limit, clipped, lambda w, b: _translate(w, b, rate))
+    clipped = reach + q_b**0.5 > limit
+    return fused.Translate.apply(w, b, q, q_b, rate, limit, clipped, lambda w, b: _translate(w, b, rate))
 
 
 def _translate(w: Tensor, b: Tensor, rate: Any) -> Tensor:
