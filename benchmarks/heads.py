@@ -1,10 +1,11 @@
-"""Heads against nn.Linear: time of forward and backward, and peak memory, as a Markdown table.
+"""Heads and linear layers against nn.Linear, geoopt and HypLL: time and peak memory, as Markdown tables.
 
     python benchmarks/heads.py
 
-Ratios within one run, in single precision on one thread; the median of rounds in which every contestant takes
-its turn, so that a busy machine slows all of them. *Extra memory* is the peak of what forward and backward
-allocate beyond the logits and the gradients of input and parameters, in tensors of batch x classes.
+Forward and backward in single precision on one thread, in processor time; the median of rounds in which every
+contestant takes its turn, so that a busy machine slows all of them. *Extra memory* is the peak of what
+forward and backward allocate beyond the results and the gradients of input and parameters, in tensors of
+batch x classes.
 """
 
 from __future__ import annotations
@@ -14,12 +15,18 @@ import statistics
 import time
 from collections.abc import Callable
 
+import geoopt
 import torch
+from hypll.manifolds.poincare_ball import Curvature
+from hypll.manifolds.poincare_ball import PoincareBall as HypllBall
+from hypll.manifolds.poincare_ball.math.linalg import poincare_hyperplane_dists
+from hypll.nn import HLinear
+from hypll.tensors import ManifoldTensor
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 from hypergraph.geometry import poincare
-from hypergraph.nn import HEADS, make_head
+from hypergraph.nn import HEADS, LAYERS, make_head, make_linear
 
 BATCH, FEATURES, CLASSES = 256, 512, 1000
 LIMITS = {
@@ -30,6 +37,7 @@ LIMITS = {
     "pbmlr-p": 4.0,
     "pmlr-ganea": 4.0,
 }
+Contestants = dict[str, tuple[nn.Module, Tensor]]
 
 
 class LoopOverClasses(nn.Module):
@@ -50,14 +58,53 @@ class LoopOverClasses(nn.Module):
         return torch.stack(logits, -1)
 
 
-def contestants() -> dict[str, tuple[nn.Module, Tensor]]:
-    torch.manual_seed(0)
-    features = torch.randn(BATCH, FEATURES) / FEATURES**0.5
-    made: dict[str, tuple[nn.Module, Tensor]] = {"nn.Linear": (nn.Linear(FEATURES, CLASSES), features)}
-    for name in HEADS:
-        head = make_head(name, FEATURES, CLASSES)
-        made[name] = head, head.space.exp0(features)
-    return {name: (module, x.detach().requires_grad_()) for name, (module, x) in made.items()}
+class HypllHead(nn.Module):
+    """The logits of ``pmlr`` by HypLL."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.z = nn.Parameter(torch.randn(FEATURES, CLASSES) / FEATURES**0.5)
+        self.r = nn.Parameter(torch.zeros(CLASSES))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return poincare_hyperplane_dists(x, self.z, self.r, torch.ones(()))
+
+
+class HypllLinear(HLinear):
+    """The layer ``poincare-fc`` by HypLL, on plain tensors; it has no gyro bias."""
+
+    def __init__(self) -> None:
+        super().__init__(FEATURES, FEATURES, HypllBall(Curvature(1.0)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(ManifoldTensor(x, self.manifold, man_dim=-1)).tensor
+
+
+class GeooptLinear(nn.Module):
+    """The layer ``mobius`` by geoopt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ball = geoopt.PoincareBall()
+        self.weight = nn.Parameter(torch.randn(FEATURES, FEATURES) / FEATURES**0.5)
+        self.bias = nn.Parameter(torch.zeros(FEATURES))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.ball.mobius_add(self.ball.mobius_matvec(self.weight, x), self.ball.expmap0(self.bias))
+
+
+class GeooptHead(nn.Module):
+    """The distances of ``pmlr-ganea`` by geoopt, which makes batch x classes x coordinates."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.ball = geoopt.PoincareBall()
+        self.point = nn.Parameter(0.01 * torch.randn(FEATURES, classes))
+        self.a = nn.Parameter(torch.randn(FEATURES, classes) / FEATURES**0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        p = self.ball.expmap0(self.point, dim=0)
+        return self.ball.dist2plane(x.unsqueeze(-1), p, self.a, signed=True, scaled=True, dim=-2)
 
 
 def step(module: nn.Module, x: Tensor, upstream: Tensor) -> Callable[[], None]:
@@ -70,12 +117,29 @@ def step(module: nn.Module, x: Tensor, upstream: Tensor) -> Callable[[], None]:
 
 
 def seconds(run: Callable[[], None]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     run()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
-def extra_memory(module: nn.Module, x: Tensor, upstream: Tensor) -> float:
+def race(contestants: Contestants, rounds: int) -> dict[str, float]:
+    """The median time of each."""
+    runs = {}
+    for name, (module, x) in contestants.items():
+        with torch.no_grad():
+            runs[name] = step(module, x, torch.randn_like(module(x)))
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds + 3):
+        for name, run in runs.items():
+            spent = seconds(run)
+            if number >= 3:
+                times[name].append(spent)
+    return {name: statistics.median(spent) for name, spent in times.items()}
+
+
+def extra_memory(module: nn.Module, x: Tensor) -> float:
+    with torch.no_grad():
+        upstream = torch.randn_like(module(x))
     module.zero_grad(set_to_none=True)
     x.grad = None
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
@@ -94,30 +158,47 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
-    upstream = torch.randn(BATCH, CLASSES)
-    modules = contestants()
-    runs = {name: step(module, x, upstream) for name, (module, x) in modules.items()}
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for number in range(rounds + 3):
-        for name, run in runs.items():
-            spent = seconds(run)
-            if number >= 3:
-                times[name].append(spent)
-    base = statistics.median(times["nn.Linear"])
+    torch.manual_seed(0)
+    features = torch.randn(BATCH, FEATURES) / FEATURES**0.5
+
+    def entry(module: nn.Module) -> tuple[nn.Module, Tensor]:
+        points = module.space.exp0(features) if hasattr(module, "space") else 0.5 * features
+        return module, points.detach().requires_grad_()
+
+    heads: Contestants = {"nn.Linear": entry(nn.Linear(FEATURES, CLASSES))}
+    heads |= {name: entry(make_head(name, FEATURES, CLASSES)) for name in HEADS}
+    heads["pmlr in HypLL"] = entry(HypllHead())
+    times = race(heads, rounds)
     print(f"Batch {BATCH}, n = {FEATURES}, C = {CLASSES}, forward and backward, one thread.\n")
     print("| head | ms | against nn.Linear | at most | extra memory |")
     print("|---|---:|---:|---:|---:|")
     for name, spent in times.items():
-        median, memory = statistics.median(spent), extra_memory(*modules[name], upstream)
         limit = f"{LIMITS[name]:.1f}" if name in LIMITS else ""
-        print(f"| {name} | {1e3 * median:.1f} | {median / base:.2f} | {limit} | {memory:.1f} |")
-    head, x = modules["pbmlr-p"]
+        memory = extra_memory(*heads[name])
+        print(f"| {name} | {1e3 * spent:.1f} | {spent / times['nn.Linear']:.2f} | {limit} | {memory:.1f} |")
+
+    layers: Contestants = {"nn.Linear": entry(nn.Linear(FEATURES, FEATURES))}
+    layers |= {name: entry(make_linear(name, FEATURES, FEATURES)) for name in LAYERS}
+    layers["poincare-fc, bias=False"] = entry(make_linear("poincare-fc", FEATURES, FEATURES, bias=False))
+    layers["poincare-fc in HypLL"] = entry(HypllLinear())
+    layers["mobius in geoopt"] = entry(GeooptLinear())
+    times = race(layers, rounds)
+    print(f"\nBatch {BATCH}, n = m = {FEATURES}.\n\n| layer | ms | against nn.Linear |\n|---|---:|---:|")
+    for name, spent in times.items():
+        print(f"| {name} | {1e3 * spent:.1f} | {spent / times['nn.Linear']:.2f} |")
+
+    few = CLASSES // 20  # at all the classes geoopt takes gigabytes
+    ganea = {"ours": entry(make_head("pmlr-ganea", FEATURES, few)), "geoopt": entry(GeooptHead(few))}
+    times = race(ganea, 3)
+    ratio = times["geoopt"] / times["ours"]
+    print(f"\n`pmlr-ganea` of {few} classes is {ratio:.0f} times faster than geoopt's.")
+
+    head, x = heads["pbmlr-p"]
     with torch.no_grad():  # the formula divides by |(-p) + x|, which the loop must not meet at 0
         head.point.add_(0.01 * torch.randn_like(head.point))
-    loop = step(LoopOverClasses(head), x, upstream)
-    loop()
-    ratio = seconds(loop) / statistics.median(times["pbmlr-p"])
-    print(f"\n`pbmlr-p` is {ratio:.0f} times faster than the loop over classes (at least 20 is asked).")
+    times = race({"ours": (head, x), "loop": (LoopOverClasses(head), x)}, 1)
+    ratio = times["loop"] / times["ours"]
+    print(f"`pbmlr-p` is {ratio:.0f} times faster than the loop over classes (at least 20 is asked).")
 
 
 if __name__ == "__main__":

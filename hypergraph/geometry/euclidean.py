@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.fused import direction_product
+from hypergraph.geometry.fused import nonzero, products
 from hypergraph.geometry.numerics import Scalar, dot, safe_sqrt, sq_norm, unit
 
 
@@ -79,9 +79,14 @@ def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     return z
 
 
-def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
-    r""":math:`B^v(x) = -\langle x, v\rangle`."""
-    return direction_product(-x, v)
+def busemann(
+    x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
+) -> Tensor:
+    r""":math:`B^v(x) = -\langle x, v\rangle`, and with a scale and an offset for each row of v, their affine
+    function of it."""
+    inner, norms = products(x, v)
+    value = inner * (-scale / nonzero(norms))
+    return value if offset is None else value + offset
 
 
 def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from hypergraph.geometry import gyro
 from hypergraph.geometry.chord import half_chord, space_sq_norm
-from hypergraph.geometry.fused import direction_product, tail
+from hypergraph.geometry.fused import nonzero, products, tail
 from hypergraph.geometry.numerics import (
     Scalar,
     asinhc,
@@ -203,10 +203,13 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
 
 
 @full_precision
-def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
+def busemann(
+    x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
+) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\bigl(s(x_t - \langle x_s, v\rangle)\bigr)` for unit rows of v.
 
-    A row of another length stands for its direction.
+    A row of another length stands for its direction. With a scale and an offset for each row of v, their
+    affine function of :math:`B^v(x)`.
 
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
@@ -214,7 +217,16 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     x_s = x[..., 1:]
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
     c = (1 + q).sqrt()
-    return tail("log1p", direction_product((-s * factor) * x_s, v), q / (1 + c), 1 / s, low=busemann_floor(q))
+    inner, norms = products(factor * x_s, v)
+    return tail(
+        "log1p",
+        inner,
+        q / (1 + c),
+        -s / nonzero(norms),
+        scale=scale / s,
+        offset=offset,
+        low=busemann_floor(q),
+    )
 
 
 def busemann_floor(q: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry import gyro, lorentz
-from hypergraph.geometry.fused import direction_product, tail
+from hypergraph.geometry.fused import nonzero, products, tail
 from hypergraph.geometry.numerics import (
     Scalar,
     artanhc,
@@ -158,20 +158,24 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
 
 
 @full_precision
-def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
+def busemann(
+    x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
+) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\frac{\lVert v - sx\rVert^2}{1 - s^2\lVert x\rVert^2}` for unit rows of v.
 
-    A row of another length stands for its direction.
+    A row of another length stands for its direction. With a scale and an offset for each row of v, their
+    affine function of :math:`B^v(x)`.
 
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
     s = torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
     factor, q = bounded(x, K, radius_limit(x.dtype))
-    scale = 2 / (1 - q)
+    conformal = 2 / (1 - q)
     # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
     r = safe_sqrt(q)
-    inner = direction_product((-s * factor * scale) * x, v)
-    return tail("log1p", inner, scale * q, 1 / s, low=-2 * r / (1 + r))
+    inner, norms = products((factor * conformal) * x, v)
+    column = -s / nonzero(norms)
+    return tail("log1p", inner, conformal * q, column, scale=scale / s, offset=offset, low=-2 * r / (1 + r))
 
 
 @full_precision

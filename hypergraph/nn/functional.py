@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
-from hypergraph.geometry import lorentz
-from hypergraph.geometry.fused import direction_product, norm, tail
-from hypergraph.geometry.numerics import clip, distance_limit
+from hypergraph.geometry.fused import nonzero, products, tail
+from hypergraph.geometry.numerics import distance_limit, shrink, sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn import radial
 from hypergraph.nn.radial import Lifted
@@ -36,7 +35,7 @@ def product(x: Tensor | Lifted, weight: Tensor) -> Tensor:
 
 def unit(z: Tensor) -> Tensor:
     """The rows of z over their norms; a row of zeros stays, with a finite gradient."""
-    return z / norm(z).unsqueeze(-1)
+    return z / nonzero(torch.linalg.vector_norm(z, dim=-1, keepdim=True))
 
 
 def softplus_inverse(y: Tensor) -> Tensor:
@@ -44,31 +43,42 @@ def softplus_inverse(y: Tensor) -> Tensor:
     return y + torch.log(-torch.expm1(-y))
 
 
-def busemann(x: Tensor | Lifted, v: Tensor, space: Space) -> Tensor:
-    """``space.busemann(x, v)``, also for sparse features that were lifted."""
-    return x.busemann(v) if isinstance(x, Lifted) else radial.busemann(x, v, space)
+def horosphere_distances(
+    x: Tensor | Lifted, weight: Tensor, offset: Tensor, scale: Tensor, space: Space
+) -> Tensor:
+    r"""Signed distances, scaled, to horospheres: :math:`-\alpha_k B^{v_k}(x) + b_k`, with :math:`v_k` the
+    direction of a row of ``weight``.
+
+    Shapes: x points ``(..., ambient)``, weight ``(C, n)``, offset and scale ``(C,)``, result ``(..., C)``.
+    """
+    if isinstance(x, Lifted):
+        return torch.addcmul(offset, x.busemann(unit(weight)), scale, value=-1)
+    return radial.busemann(x, weight, space, scale=-scale, offset=offset)
 
 
 def hyperplane_distances(
-    x: Tensor | Lifted, weight: Tensor, offset: Tensor, scale: Tensor, space: Space
+    x: Tensor | Lifted, weight: Tensor, offset: Tensor, scale: Tensor | None, space: Space
 ) -> Tensor:
     r"""Signed distances, scaled, to the hyperplanes with normals :math:`z_k` at distances :math:`b_k`.
 
     With :math:`(x_t, x_s)` the point of the Lorentz model and :math:`v_k = z_k / \lVert z_k\rVert`,
-    :math:`c_k \sinh^{-1}(s(\cosh(s b_k)\langle x_s, v_k\rangle - \sinh(s b_k) x_t)) / s`.
+    :math:`c_k \sinh^{-1}(s(\cosh(s b_k)\langle x_s, v_k\rangle - \sinh(s b_k) x_t)) / s`. Without a scale
+    :math:`c_k = \lVert z_k\rVert`.
 
     Shapes: x points ``(..., ambient)``, weight ``(C, n)``, offset and scale ``(C,)``, result ``(..., C)``.
     """
     s = (-space.K) ** 0.5
     limit = distance_limit(weight.dtype)
     offset = (s * offset).clamp(-limit, limit)
-    cosh, sinh, scale = s * offset.cosh(), -s * offset.sinh(), scale / s
+    cosh, sinh = s * offset.cosh(), -s * offset.sinh()
     if isinstance(x, Lifted):
-        normal = torch.cat([sinh.unsqueeze(-1), (cosh / norm(weight)).unsqueeze(-1) * weight], -1)
-        return scale * x.product(normal).asinh()
+        norms = torch.linalg.vector_norm(weight, dim=-1)
+        normal = torch.cat([sinh.unsqueeze(-1), (cosh / nonzero(norms)).unsqueeze(-1) * weight], -1)
+        return (norms if scale is None else scale) / s * x.product(normal).asinh()
     x = space.project(x) if space.model == "lorentz" else space.to_lorentz(x)  # either bounds the point
-    inner = direction_product(x[..., 1:], weight)
-    return scale * tail("asinh", inner, x[..., :1], column=cosh, weight=sinh)
+    inner, norms = products(x[..., 1:], weight)
+    scale = (norms if scale is None else scale) / s
+    return tail("asinh", inner, x[..., :1], cosh / nonzero(norms), sinh, scale=scale)
 
 
 def point_from_distances(u: Tensor, space: Space) -> Tensor:
@@ -80,6 +90,11 @@ def point_from_distances(u: Tensor, space: Space) -> Tensor:
         return u
     s = (-space.K) ** 0.5
     limit = distance_limit(u.dtype)
-    omega = clip((s * u).clamp(-limit, limit).sinh(), math.sinh(limit)) / s
-    y = lorentz.from_space(omega, K=space.K)
-    return y if space.model == "lorentz" else lorentz.to_poincare(y, K=space.K)
+    omega = (s * u).clamp(-limit, limit).sinh()
+    # row scalars: omega is brought to the norm of the farthest point, and c is the cosh of what is left
+    square, top = sq_norm(omega), math.sinh(limit)
+    scale = shrink(square, top) / s
+    c = (1 + square.clamp_max(top * top)).sqrt()
+    if space.model == "poincare":
+        return scale / (1 + c) * omega
+    return torch.cat([c / s, scale * omega], -1)

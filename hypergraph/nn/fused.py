@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hypergraph.geometry.fused import nonzero
 from hypergraph.memory import empty
 
 _TINY = 1e-30  # stands in for a squared norm of 0 under a division
@@ -130,41 +131,72 @@ class BallExp0(torch.autograd.Function):
         return (factor.unsqueeze(-1) * grads[0]).addcmul_(slope.unsqueeze(-1), u), None, None, None
 
 
-class BallBusemann(torch.autograd.Function):
-    """:func:`hypergraph.geometry.poincare.busemann` of points inside the ball at ``s = sqrt(-K)``.
+class Horospheres(torch.autograd.Function):
+    r"""``space.busemann(x, weight, scale, offset)`` at ``s = sqrt(-K)``, on the ball or the Lorentz model.
 
-    ``q`` holds the scaled squared norms of the points; a row of ``weight`` stands for its direction.
+    ``points`` holds x, without its time, and ``q`` the scaled squared norms, none beyond the limit. In both
+    models :math:`e^{sB} - 1 = t = r_i - s m_i\langle x_i, v_k\rangle`.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, q: Tensor, s: float, plain: Callable[..., Tensor]
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        scale: Tensor,
+        offset: Tensor,
+        points: Tensor,
+        q: Tensor,
+        s: float,
+        plain: Callable[..., Tensor],
     ) -> Tensor:
-        length = weight.norm(dim=1, keepdim=True).clamp_min_(_TINY)
-        v = weight / length
-        half_gap = (1 - q).mul_(0.5)
+        lorentz = x.size(1) > points.size(1)
+        inverse = nonzero(torch.linalg.vector_norm(weight, dim=1)).reciprocal_()
+        t = torch.mm(points, weight.T).mul_(inverse * -s)
         r = q.sqrt()
-        # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
-        least = (r * -2).div_(1 + r)
-        t = torch.addmm(q.unsqueeze(-1), x, v.T, alpha=-s).div_(half_gap.unsqueeze(-1))
-        value = t.clamp_min_(least.unsqueeze(-1)).log1p_().mul_(1 / s)
-        ctx.save_for_backward(x, weight, v, length, half_gap, value)
-        ctx.given = s, plain
-        return value
+        if lorentz:
+            base = (q + 1).sqrt_()
+            row = q / (base + 1)
+            t.add_(row.unsqueeze(-1))
+            least = (row + r).div_(r + base).neg_()
+        else:
+            base = (1 - q).mul_(0.5)
+            row = q / base
+            t.add_(q.unsqueeze(-1)).div_(base.unsqueeze(-1))
+            least = (r * -2).div_(1 + r)
+        f = t.clamp_min_(least.unsqueeze(-1)).log1p_()
+        ctx.save_for_backward(x, weight, scale, offset, points, inverse, base, row, f)
+        ctx.given = s, lorentz, plain
+        return torch.addcmul(offset, f, scale, value=1 / s)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        x, weight, v, length, half_gap, value = ctx.saved_tensors
-        s, plain = ctx.given
+        x, weight, scale, offset, points, inverse, base, row, f = ctx.saved_tensors
+        s, lorentz, plain = ctx.given
+        grad = grads[0]
         if torch.is_grad_enabled():
-            return (*_again(plain, (x, weight), grads[0]), None, None, None)
-        # with E = 1/(1+t): dt = G E / s, d<x,v> = -s dt / half_gap, dq = sum (2 + t) dt / gap
-        part = (value * -s).exp_().mul_(grads[0])
-        rows = torch.mv(part + grads[0], _constant(part.size(1), s, x.dtype)).div_(half_gap)
-        inner = part.div_(half_gap.unsqueeze(-1)).neg_()
-        d_v = torch.mm(inner.T, x)
-        d_weight = d_v.addcmul_((d_v * v).sum(1, keepdim=True), v, value=-1).div_(length)
-        return torch.mm(inner, v).addcmul_(rows.unsqueeze(-1), x), d_weight, None, None, None
+            return (*_again(plain, (x, weight, scale, offset), grad), None, None, None, None)
+        ones = torch.ones(len(grad), dtype=grad.dtype)
+        d_offset = torch.mv(grad.T, ones)
+        part = grad * f
+        d_scale = torch.mv(part.T, ones).mul_(1 / s)
+        # dt = G / (1 + t), times the factor of f
+        factor = scale * (1 / s)
+        d_t = torch.neg(f, out=part).exp_().mul_(grad)
+        d_row = torch.mv(d_t, factor)
+        # a direction has no gradient along itself: there go the sums of dt (t - row) = G - dt (1 + row)
+        along = torch.addmv(d_offset, d_t.T, row + 1, alpha=-1).mul_(factor).mul_(inverse).mul_(inverse)
+        d_t.mul_((inverse * factor).mul_(-s))
+        if lorentz:  # row = sqrt(1 + q) - 1
+            d_q = d_row.div_(base)
+        else:  # t = (q - s <x, v>) / base, base = (1 - q) / 2
+            d_q = torch.addmv(d_row, grad, factor).div_(base)
+            d_t.div_(base.unsqueeze(-1))
+        d_weight = torch.mm(d_t.T, points).addcmul_(along.unsqueeze(-1), weight, value=-1)
+        d_x = torch.mm(d_t, weight).addcmul_(d_q.unsqueeze(-1), points, value=s * s)
+        if lorentz:  # nothing depends on the time: it follows from the rest
+            d_x = torch.nn.functional.pad(d_x, (1, 0))
+        return d_x, d_weight, d_scale, d_offset, None, None, None, None
 
 
 class Translate(torch.autograd.Function):

@@ -11,12 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hypergraph.geometry.fused import direction_product, gram, tail
+from hypergraph.geometry.fused import gram, nonzero, pair_products, products, tail
+from hypergraph.geometry.lorentz import busemann_floor
 from hypergraph.geometry.numerics import distance_limit, safe_sqrt, shrink, sinhc, sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn.functional import (
-    busemann,
     check_points,
+    horosphere_distances,
     hyperplane_distances,
     product,
     softplus_inverse,
@@ -91,7 +92,7 @@ class BMLR(_Scaled):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        return (busemann(x, self.weight, self.space) * -self.alpha).add_(self.b)
+        return horosphere_distances(x, self.weight, self.b, self.alpha, self.space)
 
 
 class PoincareMLR(_Scaled):
@@ -148,7 +149,7 @@ class LorentzMLR(_Head):
         nn.init.uniform_(self.b, -bound, bound)
 
     def logits(self, x: Tensor) -> Tensor:
-        return hyperplane_distances(x, self.weight, self.b, self.weight.norm(dim=-1), self.space)
+        return hyperplane_distances(x, self.weight, self.b, None, self.space)
 
 
 class _Placed(_Head):
@@ -164,12 +165,11 @@ class _Placed(_Head):
         nn.init.xavier_uniform_(self.weight)
         nn.init.zeros_(self.point)
 
-    def placed(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    def placed(self, p2: Tensor, pz: Tensor, z2: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """The points on the Lorentz model of curvature -1, as numbers a class: the factor of ``point`` in the
         spatial part, that part's squared norm, the time, the inner product with the unit normal, and the
-        length of the normal."""
+        length of the normal; from the inner products of ``point`` and ``weight``."""
         K, limit = self.space.K, distance_limit(self.point.dtype)
-        p2, pz, z2 = gram(self.point, self.weight)
         # on the ball exp0(u) is at distance 2|u|
         q = -4 * K * p2
         scale = 2 * (-K) ** 0.5 * sinhc(q.clamp_max(limit * limit)) * shrink(q, limit)
@@ -188,7 +188,8 @@ class GaneaMLR(_Placed):
 
     With :math:`(x_t, x_s)` and :math:`(p_t, p_s)` the points of the Lorentz model of curvature -1,
     :math:`\hat a = a_k/\lVert a_k\rVert` and :math:`h = \langle p_s, \hat a\rangle`, the argument is
-    :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t`: one product.
+    :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t`: one product, with a vector of norm
+    :math:`\sqrt{1 + h^2}`.
 
     Args:
         in_channels: the dimension n of the space.
@@ -202,12 +203,13 @@ class GaneaMLR(_Placed):
 
     def logits(self, x: Tensor) -> Tensor:
         s = (-self.space.K) ** 0.5
-        scale, _, time, along, length = self.placed()
-        normal = self.weight + (length * along * scale / (1 + time)).unsqueeze(-1) * self.point
+        scale, _, time, along, length = self.placed(*gram(self.point, self.weight))
+        coefficient = length * along * scale / (1 + time)
+        normal = self.weight + coefficient.unsqueeze(-1) * self.point
         x = self.space.to_lorentz(x)
-        inner = product(x[..., 1:], normal)
-        distances = tail("asinh", inner, x[..., :1], column=s / length, weight=-s * along)
-        return (1 + time) * length / s * distances
+        inner, norms = products(x[..., 1:], normal)
+        column = s * (1 + along.square()).sqrt() / nonzero(norms)
+        return tail("asinh", inner, x[..., :1], column, -s * along, scale=(1 + time) * length / s)
 
 
 class PseudoBusemannMLR(_Placed):
@@ -232,19 +234,27 @@ class PseudoBusemannMLR(_Placed):
 
     def logits(self, x: Tensor) -> Tensor:
         s = (-self.space.K) ** 0.5
-        scale, r2, time, along, length = self.placed()
-        # the direction of p (+) v, of which only the direction matters
-        coefficient = length * scale * (1 + along / (1 + time))
-        moved = self.weight + coefficient.unsqueeze(-1) * self.point
-        start = torch.log1p(torch.maximum(r2 / (1 + time) + along, 1 / (time + safe_sqrt(r2)) - 1))
-        x = s * self.space.to_lorentz(x)
-        x_t, x_s = x[..., :1], x[..., 1:]
-        x2 = sq_norm(x_s)
-        low = 1 / (x_t + safe_sqrt(x2)) - 1
-        busemann = tail("log1p", direction_product(-x_s, moved), x2 / (1 + x_t), low=low) + start
+        shape, x = x.shape[:-1], x.reshape(-1, self.in_channels)
+        x_s = s * self.space.to_lorentz(x)[:, 1:]
+        inner_p, inner_z, *numbers = pair_products(x_s, self.point, self.weight)
+        scale, r2, time, along, length = self.placed(*numbers)
+        # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
+        rise = torch.maximum(r2 / (1 + time) + along, 1 / (time + safe_sqrt(r2)) - 1)
+        q = sq_norm(x_s)
+        x_t = (1 + q).sqrt()
+        inner = torch.addcmul(inner_z, inner_p, length * scale * (1 + along / (1 + time)))
+        busemann = tail(
+            "log1p",
+            inner,
+            q / (1 + x_t),
+            -1 / (length * (1 + rise)),
+            scale=-2 / s,
+            offset=-2 / s * torch.log1p(rise),
+            low=busemann_floor(q),
+        )
         # cosh(s d) is a Minkowski product
-        ratio = tail("hcothh", product(x_s, self.point), x_t, column=-scale, weight=time, low=1.0)
-        return (-2 / s) * busemann * ratio
+        logits = busemann * tail("hcothh", inner_p, x_t, -scale, time, low=1.0)
+        return logits.reshape(*shape, self.num_classes)
 
 
 class TangentMLR(_Head):

@@ -15,8 +15,8 @@ from hypergraph.geometry.numerics import distance_limit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.functional import (
-    busemann,
     check_points,
+    horosphere_distances,
     hyperplane_distances,
     point_from_distances,
     product,
@@ -243,14 +243,16 @@ class BFC(_Directions):
         Where processes train together, x is the batches of all of them, so that they stay equal.
         """
         x = check_points(x, self.space, self.in_channels, self)
-        values = busemann(x, unit(self.weight), self.space).reshape(-1, self.out_channels)
+        zeros, ones = torch.zeros_like(self.b), torch.ones_like(self.b)
+        values = horosphere_distances(x, self.weight, zeros, ones, self.space)
+        values = values.reshape(-1, self.out_channels)
         count = _sum_over_processes(torch.full_like(self.b, values.size(0)))
         mean = _sum_over_processes(values.sum(0)) / count
         spread = (_sum_over_processes((values - mean).square().sum(0)) / count).sqrt()
         # one point, or points that a direction does not tell apart, say nothing about the scale
         alpha = torch.where(spread > 1e-3, 1 / spread, self.alpha)
         self.raw_alpha.copy_(softplus_inverse(alpha))
-        self.b.copy_(alpha * mean)
+        self.b.copy_(-alpha * mean)
         self._set_initialised(True)
 
     def forward(self, x: Tensor | Lifted) -> Tensor:
@@ -261,7 +263,7 @@ class BFC(_Directions):
         return super().forward(x)
 
     def transform(self, x: Tensor | Lifted) -> Tensor:
-        u = self.b - self.alpha * busemann(x, self.v, self.space)
+        u = horosphere_distances(x, self.dropped(self.weight), self.b, self.alpha, self.space)
         return point_from_distances(self.phi(u), self.space)
 
 

@@ -35,7 +35,9 @@ def _rate(space: Space) -> Any:
 
 
 def _can_fuse(rate: Any, u: Tensor) -> bool:
-    return isinstance(rate, float) and u.dim() == 2 and u.numel() > 0 and u.dtype.itemsize >= 4
+    if not isinstance(rate, float) or torch._C._are_functorch_transforms_active():
+        return False
+    return u.dim() == 2 and u.numel() > 0 and u.dtype.itemsize >= 4
 
 
 # Rows that are mapped together: their intermediate results stay in the cache, and are not paged in anew.
@@ -72,17 +74,23 @@ def exp0(u: Tensor, space: Space) -> Tensor:
     return _in_blocks(lambda u: fused.BallExp0.apply(u, s, limit, space.exp0), u)
 
 
-def busemann(x: Tensor, v: Tensor, space: Space) -> Tensor:
-    """``space.busemann(x, v)``, where a row of v stands for its direction."""
-    if space.model != "poincare" or torch.is_autocast_enabled("cpu") or not _can_fuse(s := _s(space), x):
-        return space.busemann(x, v)
+def busemann(x: Tensor, v: Tensor, space: Space, *, scale: Tensor, offset: Tensor) -> Tensor:
+    """``space.busemann(x, v, scale=scale, offset=offset)``, where a row of v stands for its direction."""
+
+    def plain(x: Tensor, v: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
+        return space.busemann(x, v, scale=scale, offset=offset)
+
+    if space.model == "euclidean" or torch.is_autocast_enabled("cpu") or not _can_fuse(s := _s(space), x):
+        return plain(x, v, scale, offset)
+    limit = radius_limit(x.dtype) if space.model == "poincare" else math.sinh(distance_limit(x.dtype))
 
     def inside(x: Tensor) -> Tensor:
         with torch.no_grad():
-            q = fused.sq_norms(x, s * s)
-        if not q.max().item() <= radius_limit(x.dtype) ** 2:
-            return space.busemann(x, v)
-        return fused.BallBusemann.apply(x, v, q, s, space.busemann)
+            points = x[:, x.size(1) - v.size(1) :].contiguous()
+            q = fused.sq_norms(points, s * s)
+        if not q.max().item() <= limit * limit:
+            return plain(x, v, scale, offset)
+        return fused.Horospheres.apply(x, v, scale, offset, points, q, s, plain)
 
     return _in_blocks(inside, x)
 
