@@ -13,8 +13,7 @@ import math
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import gyro
-from hypergraph.geometry.chord import half_chord, space_sq_norm
+from hypergraph.geometry import gyro, sheet
 from hypergraph.geometry.fused import nonzero, products, tail
 from hypergraph.geometry.numerics import (
     Scalar,
@@ -28,6 +27,7 @@ from hypergraph.geometry.numerics import (
     per_point,
     radius_limit,
     safe_sqrt,
+    scaled_asinh,
     sinhc,
     sq_norm,
     unit,
@@ -73,7 +73,7 @@ def _half_chord(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -
 @full_precision
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
-    return _point(*_space(x, K), K)
+    return sheet.project(x, K)
 
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:
@@ -109,16 +109,13 @@ def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
 @full_precision
 def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\frac{2}{s}\sinh^{-1}` of half the chord, equal to the form with :math:`\cosh^{-1}`."""
-    q = half_chord(x, y, K)
-    return (2 * safe_sqrt(q) * asinhc(-K * q)).squeeze(-1)
+    return 2 * scaled_asinh(sheet.half_chord(x, y, K), K)
 
 
 @full_precision
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
-    limit = math.sinh(distance_limit(x.dtype)) ** 2
-    square = space_sq_norm(x).clamp_max(-limit / K)
-    return (safe_sqrt(square) * asinhc(-K * square)).squeeze(-1)
+    return scaled_asinh(sheet.space_norm(x, K), K)
 
 
 def _add(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -> Tensor:
@@ -252,10 +249,17 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     x_s, c_x = _space(x, K)
     p_s, c_p = _space(p, K)
     # with p taken to the origin: x becomes -p + x, and a an n-vector
-    a = unit(_to_origin(p_s, c_p, unit(a[..., 1:]), K))
-    ball_p, half_p, half_x = p_s / (1 + c_p), (1 + c_p) / 2, (1 + c_x) / 2
-    w, square = gyro.chord(x_s / (1 + c_x), -ball_p, K)
-    q = 2 * half_x * (dot(w, a) - square * half_p * dot(ball_p, a))
+    a_s = unit(a[..., 1:])
+    a = _to_origin(p_s, c_p, a_s, K)
+    length = safe_sqrt(sq_norm(a))
+    # x - p in ball coordinates, taken before they lose the difference of two far points of one ray
+    d = x_s - p_s
+    rise = -K * dot(d, x_s + p_s) / (c_x + c_p)
+    near, c_near = torch.where(c_x < c_p, x_s, p_s), torch.minimum(c_x, c_p)
+    w = (d - rise / (1 + c_near) * near) / (1 + torch.maximum(c_x, c_p))
+    # <p, a> / c_p: of a radial normal little is left, and both products must see the same rounding
+    along = torch.where(c_p * length < 1, dot(p_s, a), dot(p_s, a_s) / c_p)
+    q = (1 + c_x) * (dot(w, a) + (K / 2) * sq_norm(w) * along) / torch.where(length > 0, length, 1.0)
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 

@@ -24,6 +24,7 @@ from hypergraph.geometry.numerics import (
     dot,
     finite,
     full_precision,
+    norm,
     per_point,
     radius_limit,
     safe_sqrt,
@@ -88,9 +89,8 @@ def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 @full_precision
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
-    limit = radius_limit(x.dtype)
-    square = sq_norm(x).clamp_max(-limit * limit / K)
-    return (2 * safe_sqrt(square) * artanhc((-K * square).clamp_max(limit * limit))).squeeze(-1)
+    s = (-K) ** 0.5
+    return (torch.atanh((s * norm(x)).clamp_max(radius_limit(x.dtype))) * (2 / s)).squeeze(-1)
 
 
 def _add(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, K: Scalar) -> Tensor:
