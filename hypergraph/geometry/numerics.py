@@ -162,7 +162,7 @@ class _Norm(_Elementwise):
 class _SqNorm(_Elementwise):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
-        return (x * x).sum(-1, keepdim=True)
+        return (x * x).sum(-1, keepdim=True).clamp_max_(overflow(x.dtype))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
@@ -232,12 +232,16 @@ def overflow(dtype: torch.dtype) -> float:
 
 def sq_norm(x: Tensor) -> Tensor:
     """The squared Euclidean norm of the last dimension, which is kept; finite also where it overflows."""
-    return _SqNorm.apply(x).clamp_max(overflow(x.dtype))
+    return _SqNorm.apply(x)
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
     """The Euclidean inner product over the last dimension, which is kept."""
-    z = x * y
+    return row_sum(x * y)
+
+
+def row_sum(z: Tensor) -> Tensor:
+    """The sum over the last dimension, which is kept."""
     if z.is_cuda:  # where autocast would lower the product
         return z.sum(-1, keepdim=True)
     # a product with a vector takes half the time of a sum over few columns

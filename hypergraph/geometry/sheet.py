@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, bound, distance_limit, over_norm, scale, sq_norm
+from hypergraph.geometry.numerics import Scalar, bound, distance_limit, over_norm, row_sum, scale, sq_norm
 
 
 def _norm(x: Tensor) -> Tensor:
@@ -45,8 +45,10 @@ class _HalfChord(torch.autograd.Function):
     def forward(x: Tensor, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
         a = _one_plus_time(x, s)
         ratio = _one_plus_time(y, s) / a
-        # s|w_s| < 2a on the sheet
-        h = torch.minimum(_norm(_chord(x, y, ratio)) / 2, a / s) * ratio.sqrt()
+        w = _chord(x, y, ratio)
+        w[..., 0].zero_()
+        # s|w| < 2a on the sheet
+        h = torch.minimum(row_sum(w.mul_(w)).squeeze(-1).sqrt_() / 2, a / s) * ratio.sqrt()
         return h, ratio
 
     @staticmethod

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space
+from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space, lorentz
 from tests.geometry.operators import CURVATURES, tangent, unit
 
 SPACES = [cls(K) for cls in (PoincareBall, Lorentz) for K in CURVATURES] + [Euclidean()]
@@ -165,3 +165,15 @@ def test_frechet_mean_of_far_points_descends(model: type[Space]) -> None:
     mean = space.frechet_mean(x, max_iter=400)
     pull = space.log(mean.expand_as(x), x).sum(0)
     assert space.inner(mean, pull, pull).sqrt() < 1e-6
+
+
+@pytest.mark.parametrize("K", [-2.3, -1.0, -0.1])
+def test_near_points_of_one_ray_keep_their_distance_to_a_hyperplane_across_it(K: float) -> None:
+    """In ball coordinates in single precision 6 radii out, some percent of this difference would be lost."""
+    s = (-K) ** 0.5
+    v = torch.tensor([0.6, 0.8], dtype=torch.float64)
+    x, p = (lorentz.exp0(r / s * v, K=K).float() for r in (6.0006, 6.0))
+    normal = torch.cat([torch.tanh(torch.tensor([6.0])), v.float()])
+    difference = lorentz.dist0(x.double(), K=K) - lorentz.dist0(p.double(), K=K)
+    got = lorentz.dist_hyperplane(x, p, normal, K=K)
+    assert got.item() == pytest.approx(difference.item(), rel=1e-3)
