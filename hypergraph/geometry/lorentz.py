@@ -73,7 +73,7 @@ def _half_chord(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -
 @full_precision
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
-    return sheet.project(x, K)
+    return _point(*_space(x, K), K)
 
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:

@@ -13,12 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, bound, distance_limit, over_norm, row_sum, scale, sq_norm
-
-
-def _norm(x: Tensor) -> Tensor:
-    """The norm of the spatial part."""
-    return torch.linalg.vector_norm(x[..., 1:], dim=-1)
+from hypergraph.geometry.numerics import Scalar, distance_limit, over_norm, row_sum, scale
 
 
 def _solid(grad: Tensor) -> Tensor:
@@ -59,14 +54,14 @@ class _HalfChord(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         x, y, s, h, ratio = ctx.saved_tensors
-        again = torch.is_grad_enabled()
-        if again:
+        if torch.is_grad_enabled():
             ratio = _one_plus_time(y, s) / _one_plus_time(x, s)
         # w is computed anew: that is quicker than the fresh memory it would keep
         w = _chord(x, y, ratio)
         w[..., 0].neg_()
         g = (over_norm(grad, h) / -4).unsqueeze(-1)
-        grad_y = g * w if again else w.mul_(g)
+        grad_y = g * w
+        del w  # its memory serves the next
         grad_x = -ratio.unsqueeze(-1) * grad_y
         grad_s = None
         if ctx.needs_input_grad[2]:
@@ -87,60 +82,21 @@ class _SpaceNorm(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(x: Tensor, most: Tensor) -> Tensor:
-        return _norm(x).clamp_max(most)
+    def forward(x: Tensor) -> Tensor:
+        return torch.linalg.vector_norm(x[..., 1:], dim=-1)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(inputs[0], output)
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs, output)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         x, r = ctx.saved_tensors
         out = over_norm(_solid(grad) if torch.is_grad_enabled() else grad, r).unsqueeze(-1) * x
         out[..., 0].zero_()
-        return out, None
+        return out
 
 
 def space_norm(x: Tensor, K: Scalar) -> Tensor:
     """The norm of the spatial part, up to that at the limit; its gradient at 0 is 0."""
-    return _SpaceNorm.apply(x, math.sinh(distance_limit(x.dtype)) / scale(x, K))
-
-
-class _Project(torch.autograd.Function):
-    # [c/s, f x_s] with c^2 = 1 + s^2 |f x_s|^2; f, which brings x_s inside the limit, is a constant here
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x: Tensor, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        factor, q = bound(_norm(x).square(), -s * s, math.sinh(distance_limit(x.dtype)))
-        c = q.add_(1).sqrt_()
-        out = factor.unsqueeze(-1) * x
-        out[..., 0] = c / s
-        return out, factor, c
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor, Tensor]) -> None:
-        ctx.save_for_backward(*inputs, *output[1:])
-        ctx.mark_non_differentiable(*output[1:])
-        ctx.set_materialize_grads(False)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Tensor | None, Tensor | None]:
-        if grad is None:
-            return None, None
-        x, s, factor, c = ctx.saved_tensors
-        again = torch.is_grad_enabled()
-        if again:
-            grad = _solid(grad)
-            c = (1 + (s * factor).square() * sq_norm(x[..., 1:]).squeeze(-1)).sqrt()
-        slope = grad[..., 0] / c
-        out, onto = factor.unsqueeze(-1) * grad, (s * slope * factor * factor).unsqueeze(-1)
-        out = torch.addcmul(out, onto, x) if again else out.addcmul_(onto, x)
-        out[..., 0].zero_()
-        return out, -slope.sum() / (s * s) if ctx.needs_input_grad[1] else None
-
-
-def project(x: Tensor, K: Scalar) -> Tensor:
-    """The point of the sheet with the spatial part of x, or as much of it as is inside the limit."""
-    return _Project.apply(x, scale(x, K))[0]
+    return _SpaceNorm.apply(x).clamp_max(math.sinh(distance_limit(x.dtype)) / scale(x, K))
