@@ -22,7 +22,7 @@ from hypergraph.geometry.numerics import asinhc
 
 def nonzero(r: Tensor) -> Tensor:
     """r, and 1 where it is 0, so that one can divide by it."""
-    return torch.where(r > 0, r, 1.0)
+    return r + (r == 0)
 
 
 def _add_multiples(y: Tensor, *terms: tuple[Tensor, Tensor]) -> Tensor:

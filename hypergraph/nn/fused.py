@@ -21,6 +21,8 @@ from hypergraph.memory import empty
 
 _TINY = 1e-30  # stands in for a squared norm of 0 under a division
 _SERIES_BELOW = 1e-3
+# With fewer columns a matrix is kept column by column: vector code runs along the rows, which are many.
+_FEW = 16
 # Taylor coefficients of twice the derivatives by q of f(r)/r at r = sqrt(q)
 _ASINHC = (-1 / 3, 3 / 10, -15 / 56, 35 / 144, -315 / 1408)
 _SINHC = (1 / 3, 1 / 30, 1 / 840, 1 / 45360, 1 / 3991680)
@@ -46,13 +48,12 @@ def _constant(size: int, value: float, dtype: torch.dtype) -> Tensor:
 def _twice_slope(q: Tensor, numerator: Tensor, series: tuple[float, ...]) -> Tensor:
     """``numerator / q``, and its series near 0, where the numerator cancels."""
     far = numerator.div_(q)
-    small = q < _SERIES_BELOW
-    if not small.any():
+    if q.min().item() >= _SERIES_BELOW:
         return far
     near = torch.full_like(q, series[-1])
     for coefficient in reversed(series[:-1]):
         near.mul_(q).add_(coefficient)
-    return torch.where(small, near, far)
+    return torch.where(q < _SERIES_BELOW, near, far)
 
 
 def _again(plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor) -> tuple[Tensor, ...]:
@@ -152,7 +153,8 @@ class Horospheres(torch.autograd.Function):
     ) -> Tensor:
         lorentz = x.size(1) > points.size(1)
         inverse = nonzero(torch.linalg.vector_norm(weight, dim=1)).reciprocal_()
-        t = torch.mm(points, weight.T).mul_(inverse * -s)
+        few = weight.size(0) < _FEW
+        t = (torch.mm(weight, points.T).T if few else torch.mm(points, weight.T)).mul_(inverse * -s)
         r = q.sqrt()
         if lorentz:
             base = (q + 1).sqrt_()
@@ -167,7 +169,7 @@ class Horospheres(torch.autograd.Function):
         f = t.clamp_min_(least.unsqueeze(-1)).log1p_()
         ctx.save_for_backward(x, weight, scale, offset, points, inverse, base, row, f)
         ctx.given = s, lorentz, plain
-        return torch.addcmul(offset, f, scale, value=1 / s)
+        return torch.addcmul(offset, f, scale, value=1 / s).contiguous()
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -176,6 +178,8 @@ class Horospheres(torch.autograd.Function):
         grad = grads[0]
         if torch.is_grad_enabled():
             return (*_again(plain, (x, weight, scale, offset), grad), None, None, None, None)
+        if weight.size(0) < _FEW:
+            grad = grad.T.contiguous().T
         ones = torch.ones(len(grad), dtype=grad.dtype)
         d_offset = torch.mv(grad.T, ones)
         part = grad * f
