@@ -197,9 +197,10 @@ class Horospheres(torch.autograd.Function):
             d_q = torch.addmv(d_row, grad, factor).div_(base)
             d_t.div_(base.unsqueeze(-1))
         d_weight = torch.mm(d_t.T, points).addcmul_(along.unsqueeze(-1), weight, value=-1)
-        d_x = torch.mm(d_t, weight).addcmul_(d_q.unsqueeze(-1), points, value=s * s)
-        if lorentz:  # nothing depends on the time: it follows from the rest
-            d_x = torch.nn.functional.pad(d_x, (1, 0))
+        d_x = torch.empty_like(x)
+        d_x[:, : x.size(1) - points.size(1)] = 0  # nothing depends on the time: it follows from the rest
+        d_points = d_x[:, x.size(1) - points.size(1) :]
+        torch.mm(d_t, weight, out=d_points).addcmul_(d_q.unsqueeze(-1), points, value=s * s)
         return d_x, d_weight, d_scale, d_offset, None, None, None, None
 
 

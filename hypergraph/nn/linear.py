@@ -23,7 +23,7 @@ from hypergraph.nn.functional import (
     softplus_inverse,
     unit,
 )
-from hypergraph.nn.radial import Lifted, affine, bound, translate
+from hypergraph.nn.radial import Lifted, affine, bound, exp0, translate
 
 
 class _Linear(nn.Module):
@@ -102,10 +102,9 @@ class TangentLinear(_Linear):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def transform(self, x: Tensor | Lifted) -> Tensor:
-        weight = self.dropped(self.weight)
-        w = x.log0(weight) if isinstance(x, Lifted) else product(self.space.log0(x), weight)
-        return self.space.exp0(w)
+    def forward(self, x: Tensor | Lifted) -> Tensor:
+        x = check_points(x, self.space, self.in_channels, self)
+        return exp0(self.tangent(x if isinstance(x, Lifted) else self.space.log0(x)), self.space)
 
     def tangent(self, u: Tensor | Lifted) -> Tensor:
         weight = self.dropped(self.weight)

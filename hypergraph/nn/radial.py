@@ -86,7 +86,7 @@ def busemann(x: Tensor, v: Tensor, space: Space, *, scale: Tensor, offset: Tenso
 
     def inside(x: Tensor) -> Tensor:
         with torch.no_grad():
-            points = x[:, x.size(1) - v.size(1) :].contiguous()
+            points = x[:, x.size(1) - v.size(1) :]
             q = fused.sq_norms(points, s * s)
         if not q.max().item() <= limit * limit:
             return plain(x, v, scale, offset)
