@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 import torch.nn.functional as F
-from official_style import OfficialStyleHGCN
+from official_style import OfficialStyleBMLR, OfficialStyleHGCN
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
@@ -110,6 +110,7 @@ def contestants(name: str, data: str | None) -> dict[str, Callable[[], float]]:
     nodes, features = x.shape
     classes = int(y.max()) + 1
     ours, official = (model.float() for model in twins(features, classes))
+    official.head = OfficialStyleBMLR(ours.head, official.encoder.ball)
     matrix = normalized_adjacency(edge_index, num_nodes=nodes).csr
     edges, weight = gcn_norm(edge_index, None, nodes)
     csr = Edges(edges, weight, (nodes, nodes), 0).matrix().csr

@@ -106,3 +106,21 @@ class OfficialStyleHGCN(nn.Module):
             x = ball.proj(ball.expmap0(torch.sparse.mm(adjacency, ball.logmap0(x))))
             x = ball.proj(ball.expmap0(F.relu(ball.logmap0(x))))
         return x
+
+
+class OfficialStyleBMLR(nn.Module):
+    """The head ``bmlr-p`` as the paper writes it, in plain operations; with the weights of ours."""
+
+    def __init__(self, head: nn.Module, ball: Ball) -> None:
+        super().__init__()
+        self.weight, self.raw_alpha, self.b = (
+            nn.Parameter(p.detach().clone()) for p in (head.weight, head.raw_alpha, head.b)
+        )
+        self.ball = ball
+
+    def forward(self, x: Tensor) -> Tensor:
+        c, v = self.ball.c, F.normalize(self.weight, dim=-1)
+        x2 = x.pow(2).sum(-1, keepdim=True)
+        gap = (1 - 2 * c**0.5 * (x @ v.T) + c * x2).clamp_min(TINY)
+        busemann = torch.log(gap / (1 - c * x2).clamp_min(TINY)) / c**0.5
+        return -F.softplus(self.raw_alpha) * busemann + self.b

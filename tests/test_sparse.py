@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hypergraph.sparse import Memo, SparseMatrix, csr_tensor
+from hypergraph.sparse import Memo, SparseMatrix, csr_tensor, spmm
 
 
 def test_equals_scipy() -> None:
@@ -72,6 +72,26 @@ def test_empty_matrices() -> None:
         matrix = SparseMatrix(csr_tensor(torch.zeros(rows + 1), [], torch.zeros(0), (rows, columns)))
         assert torch.equal(matrix @ torch.ones(columns, 2), torch.zeros(rows, 2))
         assert torch.equal(matrix.T @ torch.ones(rows, 2), torch.zeros(columns, 2))
+
+
+@pytest.mark.parametrize("density", [0.0, 0.2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_was_in_the_memory_of_a_result_does_not_matter(
+    monkeypatch: pytest.MonkeyPatch, density: float, dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr(
+        "hypergraph.sparse.empty",
+        lambda rows, columns, like: like.new_full((rows, columns), torch.nan),
+    )
+    plain = sp.random(9, 5, density=density, format="csr", rng=np.random.default_rng(0))
+    matrix = SparseMatrix(csr_tensor(plain.indptr, plain.indices, plain.data, plain.shape).to(dtype))
+    x = torch.randn(5, 3, dtype=dtype, requires_grad=True)
+    y = spmm(matrix, x)
+    y.sum().backward()
+    assert x.grad is not None
+    dense = torch.from_numpy(plain.toarray()).to(dtype)
+    torch.testing.assert_close(y, dense @ x)
+    torch.testing.assert_close(x.grad, dense.sum(0).unsqueeze(-1).expand(5, 3))
 
 
 def test_only_csr_is_taken() -> None:
