@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.fused import nonzero, products
-from hypergraph.geometry.numerics import Scalar, dot, safe_sqrt, sq_norm, unit
+from hypergraph.geometry.numerics import Scalar, safe_sqrt, unit
+from hypergraph.geometry.rows import dot, sq_norm
 
 
 def project(x: Tensor, *, K: Scalar) -> Tensor:

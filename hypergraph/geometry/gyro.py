@@ -9,23 +9,42 @@ digits:
     1 + 2s^2\langle x, y\rangle + s^4\lVert x\rVert^2\lVert y\rVert^2 = g_x g_y + W, \qquad
     x \oplus y = \frac{g_x w + W x}{g_x g_y + W}, \qquad
     1 - s^2\lVert x \oplus y\rVert^2 = \frac{g_x g_y}{g_x g_y + W}.
+
+And it comes as a vector with a factor: what is a multiple of a vector in the end need not be computed before.
 """
 
 from __future__ import annotations
 
-import torch
+from typing import NamedTuple
+
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, dot, finite, sq_norm
+from hypergraph.geometry.numerics import Scalar, finite
+from hypergraph.geometry.rows import combine, dot, sq_norm
 
 
-def chord(x: Tensor, y: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
+class Point(NamedTuple):
+    """``factor * vector`` in ball coordinates, and its gap."""
+
+    vector: Tensor
+    factor: Tensor
+    gap: Tensor
+
+    def dot(self, u: Tensor) -> Tensor:
+        """The product with u, finite also for vectors of which the factor leaves nothing."""
+        return self.factor * finite(dot(self.vector, u))
+
+    def __neg__(self) -> Point:
+        return Point(self.vector, -self.factor, self.gap)
+
+
+def chord(x: Point, y: Point, K: Scalar) -> tuple[Tensor, Tensor]:
     r""":math:`w = x + y` and :math:`W = s^2\lVert w\rVert^2`, which is below 4 in the ball."""
-    w = x + y
+    w = combine(x.factor, x.vector, y.factor, y.vector)
     return w, (-K * sq_norm(w)).clamp_max(4)
 
 
-def rotate(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, z: Tensor, K: Scalar) -> Tensor:
+def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation in the plane of x and y.
 
     With the bivector :math:`B = s^2 x \wedge y = s^2 x \wedge w` and
@@ -33,10 +52,11 @@ def rotate(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, z: Tensor, K: Sca
     """
     w, ww = chord(x, y, K)
     # s^2 times <x, x>, <x, w>, and 1 + <x, y>, from the gaps
-    xx, xw, alpha = 1 - gap_x, (gap_y - gap_x + ww) / 2, (gap_x + gap_y + ww) / 2
-    factor = -2 * K / (gap_x * gap_y + ww)
+    xx, xw, alpha = 1 - x.gap, (y.gap - x.gap + ww) / 2, (x.gap + y.gap + ww) / 2
+    factor = -2 * K / (x.gap * y.gap + ww)
     # bounded, so that no finite z overflows
-    xz, wz = ((factor * finite(dot(p, z))).clamp(-1e30, 1e30) for p in (x, w))
+    xz = (factor * x.dot(z)).clamp(-1e30, 1e30)
+    wz = (factor * finite(dot(w, z))).clamp(-1e30, 1e30)
     on_x = (alpha + xw) * wz - ww * xz
     on_w = (alpha - xw) * xz + xx * wz
-    return torch.addcmul(torch.addcmul(z, on_x, x), on_w, w, value=-1)
+    return combine(on_x * x.factor, x.vector, -on_w, w, z)

@@ -9,29 +9,29 @@ digits that matter. No result lies beyond :func:`~hypergraph.geometry.numerics.d
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from hypergraph.geometry import gyro, sheet
 from hypergraph.geometry.fused import nonzero, products, tail
+from hypergraph.geometry.gyro import Point
 from hypergraph.geometry.numerics import (
     Scalar,
     asinhc,
     bounded,
     cap,
     distance_limit,
-    dot,
     finite,
     full_precision,
     per_point,
     radius_limit,
     safe_sqrt,
-    scaled_asinh,
     sinhc,
-    sq_norm,
     unit,
 )
+from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
 
 
 def from_space(x_s: Tensor, *, K: Scalar) -> Tensor:
@@ -39,41 +39,65 @@ def from_space(x_s: Tensor, *, K: Scalar) -> Tensor:
     return torch.cat([(1 - K * sq_norm(x_s)).sqrt() / (-K) ** 0.5, x_s], -1)
 
 
-def _inside(x_s: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
-    r"""Spatial coordinates, brought inside the limit, and :math:`c = \cosh(s\,d(x, 0))`."""
+def _bounds(x_s: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
+    r"""The factor that brings spatial coordinates inside the limit; :math:`c = \cosh(s\,d(x, 0))` there."""
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x_s.dtype)))
-    return factor * x_s, (1 + q).sqrt()
+    return factor, (1 + q).sqrt()
 
 
 def _space(x: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
-    return _inside(x[..., 1:], K)
+    r"""Spatial coordinates, brought inside the limit, and c."""
+    factor, c = _bounds(x[..., 1:], K)
+    return times(factor, x[..., 1:]), c
 
 
-def _point(x_s: Tensor, c: Tensor, K: Scalar) -> Tensor:
-    return torch.cat([c / (-K) ** 0.5, x_s], -1)
+class _Point(NamedTuple):
+    """The spatial coordinates ``factor * vector`` and their c."""
+
+    vector: Tensor
+    factor: Tensor
+    c: Tensor
+
+    def dot(self, u: Tensor) -> Tensor:
+        """The product with u, finite also for vectors of which the factor leaves nothing."""
+        return self.factor * finite(dot(self.vector, u))
+
+    @property
+    def ball(self) -> Point:
+        """The point in ball coordinates."""
+        return Point(self.vector, self.factor / (1 + self.c), 2 / (1 + self.c))
 
 
-def _tangent(x_s: Tensor, c: Tensor, u_s: Tensor, K: Scalar) -> Tensor:
+def _inside(x: Tensor, K: Scalar) -> _Point:
+    return _Point(x[..., 1:], *_bounds(x[..., 1:], K))
+
+
+def _point(x: _Point, K: Scalar) -> Tensor:
+    return join(x.c / (-K) ** 0.5, x.factor, x.vector)
+
+
+def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x with these spatial coordinates."""
-    return torch.cat([(-K) ** 0.5 * dot(x_s, u_s) / c, u_s], -1)
+    return torch.cat([(-K) ** 0.5 * x.dot(u_s) / x.c, u_s], -1)
 
 
-def _to_origin(x_s: Tensor, c: Tensor, u_s: Tensor, K: Scalar) -> Tensor:
-    """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
-    cancellation."""
-    return u_s + (K * dot(x_s, u_s) / (c * (1 + c))) * x_s
+def _to_origin(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
+    """The tangent vector at x, cut to a length whose square is finite, and transported to the origin: its
+    Euclidean norm is the length of u, with no cancellation."""
+    length = cap(u_s)
+    along = length * x.dot(u_s)
+    return combine(length, u_s, K * along * x.factor / (x.c * (1 + x.c)), x.vector)
 
 
-def _half_chord(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -> Tensor:
+def _half_chord(x: Point, y: Point, K: Scalar) -> Tensor:
     r""":math:`\sinh^2(s\,d(x, y)/2)` as one square, so that nothing cancels."""
-    _, square = gyro.chord(x_s / (1 + c_x), y_s / -(1 + c_y), K)
-    return square * ((1 + c_x) / 2) * ((1 + c_y) / 2)
+    return gyro.chord(x, -y, K)[1] / (x.gap * y.gap)
 
 
 @full_precision
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
-    return _point(*_space(x, K), K)
+    return sheet.project(x, K)
 
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:
@@ -88,7 +112,7 @@ def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = [\cosh(sr)/s,\ \sinh(sr)\,u/(sr)]`, :math:`r = \lVert u\rVert`."""
     factor, q = bounded(u, K, distance_limit(u.dtype))
     sinh_over = sinhc(q)
-    return _point((factor * sinh_over) * u, (1 + q * sinh_over.square()).sqrt(), K)
+    return _point(_Point(u, factor * sinh_over, (1 + q * sinh_over.square()).sqrt()), K)
 
 
 @full_precision
@@ -96,41 +120,38 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \sinh^{-1}(s\lVert x_s\rVert)\, x_s / (s\lVert x_s\rVert)`, an n-vector."""
     x_s = x[..., 1:]
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
-    return (factor * asinhc(q)) * x_s
+    return times(factor * asinhc(q), x_s)
 
 
 @full_precision
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r"""The Minkowski product :math:`\langle u, v\rangle_L = \langle u_s, v_s\rangle - u_t v_t`."""
     signs = torch.cat([u.new_full((1,), -1.0), u.new_ones(u.size(-1) - 1)])
-    return finite((u * signs * v).sum(-1))
+    return finite(dot(u * signs, v)).squeeze(-1)
 
 
 @full_precision
 def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\frac{2}{s}\sinh^{-1}` of half the chord, equal to the form with :math:`\cosh^{-1}`."""
-    return 2 * scaled_asinh(sheet.half_chord(x, y, K), K)
+    return sheet.dist(x, y, K)
 
 
 @full_precision
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
-    return scaled_asinh(sheet.space_norm(x, K), K)
+    return sheet.dist0(x, K)
 
 
-def _add(x_s: Tensor, c_x: Tensor, y_s: Tensor, c_y: Tensor, K: Scalar) -> Tensor:
-    # in ball coordinates, where the gap is 2 / (1 + c)
-    half_x, half_y = (1 + c_x) / 2, (1 + c_y) / 2
-    ball_x = x_s / (1 + c_x)
-    w, square = gyro.chord(ball_x, y_s / (1 + c_y), K)
-    z_s = torch.addcmul((2 * half_y) * w, 2 * square * half_x * half_y, ball_x)
-    return _point(*_inside(z_s, K), K)
+def _add(x: Point, y: Point, K: Scalar) -> Tensor:
+    w, square = gyro.chord(x, y, K)
+    z_s = combine(2 / y.gap, w, 2 * square / (x.gap * y.gap) * x.factor, x.vector)
+    return _point(_Point(z_s, *_bounds(z_s, K)), K)
 
 
 @full_precision
 def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`x \oplus y`: the boost that takes the origin to x, applied to y."""
-    return _add(*_space(x, K), *_space(y, K), K)
+    return _add(_inside(x, K).ball, _inside(y, K).ball, K)
 
 
 def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
@@ -148,55 +169,56 @@ def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     scale = asinhc(q) * per_point(t)
     reach, q = bounded(scale * safe_sqrt(q), -1.0, limit)
     sinh_over = sinhc(q)
-    return _point((factor * reach * scale * sinh_over) * x_s, (1 + q * sinh_over.square()).sqrt(), K)
+    c = (1 + q * sinh_over.square()).sqrt()
+    return _point(_Point(x_s, factor * reach * scale * sinh_over, c), K)
 
 
 @full_precision
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
-    (x_s, c_x), (y_s, c_y), (z_s, c_z) = (_space(p, K) for p in (x, y, z))
-    rotated = gyro.rotate(x_s / (1 + c_x), 2 / (1 + c_x), y_s / (1 + c_y), 2 / (1 + c_y), z_s, K)
-    return _point(rotated, c_z, K)
+    z_s, c = _space(z, K)
+    rotated = gyro.rotate(_inside(x, K).ball, _inside(y, K).ball, z_s, K)
+    return torch.cat([c / (-K) ** 0.5, rotated], -1)
 
 
 @full_precision
 def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = \cosh(\alpha)x + \sinh(\alpha)u/\alpha`,
     :math:`\alpha = s\lVert u\rVert_L`, as :math:`x \oplus \mathrm{Exp}_0(\mathrm{PT}_{x\to 0}(u))`."""
-    x_s, c = _space(x, K)
-    u = _to_origin(x_s, c, cap(u[..., 1:]) * u[..., 1:], K)
+    at = _inside(x, K)
+    u = _to_origin(at, u[..., 1:], K)
     factor, q = bounded(u, K, distance_limit(x.dtype))
     sinh_over = sinhc(q)
-    return _add(x_s, c, (factor * sinh_over) * u, (1 + q * sinh_over.square()).sqrt(), K)
+    return _add(at.ball, _Point(u, factor * sinh_over, (1 + q * sinh_over.square()).sqrt()).ball, K)
 
 
 @full_precision
 def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_x(y) = \frac{\theta}{\sinh\theta}(y - \cosh(\theta) x)`,
     :math:`\theta = s\,d(x, y)`."""
-    x_s, c_x = _space(x, K)
-    y_s, c_y = _space(y, K)
-    q = _half_chord(x_s, c_x, y_s, c_y, K)
+    at, to = _inside(x, K), _inside(y, K)
+    q = _half_chord(at.ball, to.ball, K)
     scale = asinhc(q) * (1 + q).rsqrt()
-    return _tangent(x_s, c_x, scale * (y_s - x_s) - (2 * q * scale) * x_s, K)
+    d = combine(to.factor, to.vector, -at.factor, at.vector)
+    return _tangent(at, combine(scale, d, -2 * q * scale * at.factor, at.vector), K)
 
 
 @full_precision
 def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
-    x_s, c_x = _space(x, K)
-    y_s, c_y = _space(y, K)
-    u_s, d = u[..., 1:], y_s - x_s
-    u_s = cap(u_s) * u_s
+    at, to = _inside(x, K), _inside(y, K)
+    u_s = times(cap(u[..., 1:]), u[..., 1:])
+    d = combine(to.factor, to.vector, -at.factor, at.vector)
+    total = combine(to.factor, to.vector, at.factor, at.vector)
     # <y, u>_L = <y - x, u>_L, which is exact for near points
-    product = dot(d, u_s) + K * dot(d, x_s + y_s) / (c_x + c_y) * dot(x_s, u_s) / c_x
-    half_chord = _half_chord(x_s, c_x, y_s, c_y, K)
-    outward = u_s - (K * product / (2 + 2 * half_chord)) * (x_s + y_s)
+    product = dot(d, u_s) + K * dot(d, total) / (at.c + to.c) * at.dot(u_s) / at.c
+    half_chord = _half_chord(at.ball, to.ball, K)
+    outward = u_s + times(-K * product / (2 + 2 * half_chord), total)
     # towards the origin the terms of this formula cancel: go through the origin instead, and turn there
-    u = _to_origin(x_s, c_x, u_s, K)
-    turned = gyro.rotate(y_s / (1 + c_y), 2 / (1 + c_y), x_s / -(1 + c_x), 2 / (1 + c_x), u, K)
-    inward = turned - (K * dot(y_s, turned) / (1 + c_y)) * y_s
-    return _tangent(y_s, c_y, torch.where(2 * c_y < c_x, inward, outward), K)
+    turned = gyro.rotate(to.ball, -at.ball, _to_origin(at, u_s, K), K)
+    lift = -K * to.dot(turned) / (1 + to.c)
+    inward = turned + times(lift * to.factor, to.vector)
+    return _tangent(to, torch.where(2 * to.c < at.c, inward, outward), K)
 
 
 @full_precision
@@ -214,7 +236,7 @@ def busemann(
     x_s = x[..., 1:]
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
     c = (1 + q).sqrt()
-    inner, norms = products(factor * x_s, v)
+    inner, norms = products(times(factor, x_s), v)
     return tail(
         "log1p",
         inner,
@@ -247,10 +269,11 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
     :math:`\frac1s\sinh^{-1}(s\langle x, a\rangle_L / \lVert a\rVert_L)`."""
     x_s, c_x = _space(x, K)
-    p_s, c_p = _space(p, K)
+    at = _inside(p, K)
+    p_s, c_p = times(at.factor, at.vector), at.c
     # with p taken to the origin: x becomes -p + x, and a an n-vector
     a_s = unit(a[..., 1:])
-    a = _to_origin(p_s, c_p, a_s, K)
+    a = _to_origin(at, a_s, K)
     length = safe_sqrt(sq_norm(a))
     # x - p in ball coordinates, taken before they lose the difference of two far points of one ray
     d = x_s - p_s
@@ -268,7 +291,7 @@ def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the ball: :math:`x_s / (1 + s x_t)`."""
     x_s, c = _space(x, K)
     ball = x_s / (1 + c)
-    return bounded(ball, K, radius_limit(x.dtype))[0] * ball
+    return times(bounded(ball, K, radius_limit(x.dtype))[0], ball)
 
 
 @full_precision
@@ -314,10 +337,9 @@ def frechet_mean(
     """
     weights = torch.ones_like(x[..., 0]) if weights is None else weights
     mean = centroid(x, weights, K=K)
-    x_s, c_x = _space(x, K)
+    points = _inside(x, K).ball
     for _ in range(max_iter):
-        m_s, c_m = _space(mean.unsqueeze(-2), K)
-        q = _half_chord(x_s, c_x, m_s, c_m, K)
+        q = _half_chord(points, _inside(mean.unsqueeze(-2), K).ball, K)
         last, mean = mean, centroid(x, weights * (asinhc(q) * (1 + q).rsqrt()).squeeze(-1), K=K)
         if tol is not None and bool((dist(last, mean, K=K) <= tol).all()):
             break

@@ -16,6 +16,8 @@ from typing import Any, ParamSpec
 import torch
 from torch import Tensor
 
+from hypergraph.geometry.rows import overflow, sq_norm, times
+
 P = ParamSpec("P")
 Scalar = float | Tensor
 _SERIES_BELOW = 1e-3
@@ -126,50 +128,6 @@ class _Sqrt(_Elementwise):
         return grad * (r > 0) / (2 * r.clamp_min(_TINY))
 
 
-class _ScaledAsinh(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(r: Tensor, s: Tensor) -> Tensor:
-        t = s * r
-        q = t * t
-        return q.div_((q + 1).sqrt_().add_(1)).add_(t).log1p_().div_(s)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs, output)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None]:
-        r, s, d = ctx.saved_tensors
-        t = s * r
-        slope = (t * t).add_(1).rsqrt()
-        grad_s = (grad * (slope * r - d)).sum() / s if ctx.needs_input_grad[1] else None
-        return grad * slope, grad_s
-
-
-class _Norm(_Elementwise):
-    @staticmethod
-    def forward(x: Tensor) -> Tensor:
-        return torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        x, r = ctx.saved_tensors
-        return over_norm(grad, r) * x
-
-
-class _SqNorm(_Elementwise):
-    @staticmethod
-    def forward(x: Tensor) -> Tensor:
-        return (x * x).sum(-1, keepdim=True).clamp_max_(overflow(x.dtype))
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        x, _ = ctx.saved_tensors
-        return (2 * grad) * x  # one pass over x, where autograd's rule for x * x takes three
-
-
 class _Finite(_Elementwise):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
@@ -205,53 +163,21 @@ def safe_sqrt(q: Tensor) -> Tensor:
     return _Sqrt.apply(q)
 
 
-def scaled_asinh(r: Tensor, K: Scalar) -> Tensor:
-    r""":math:`\frac1s\sinh^{-1}(sr)` for :math:`r \ge 0`. torch.asinh has no vector code."""
-    return _ScaledAsinh.apply(r, scale(r, K))
-
-
 def scale(x: Tensor, K: Scalar) -> Tensor:
     r""":math:`s = \sqrt{-K}` as a tensor of the type of x."""
     return torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
 
 
-def over_norm(grad: Tensor, r: Tensor) -> Tensor:
-    """grad / r; at 0, where it is the factor of a vector that is 0, some finite number."""
-    return grad / r.clamp_min(torch.finfo(r.dtype).tiny ** 0.5)
-
-
-def norm(x: Tensor) -> Tensor:
-    """The Euclidean norm of the last dimension, which is kept, with gradient 0 at 0."""
-    return _Norm.apply(x)
-
-
-def overflow(dtype: torch.dtype) -> float:
-    """Where a squared norm counts as overflown: products with it are still finite."""
-    return 1e16 * math.sqrt(torch.finfo(dtype).max)
-
-
-def sq_norm(x: Tensor) -> Tensor:
-    """The squared Euclidean norm of the last dimension, which is kept; finite also where it overflows."""
-    return _SqNorm.apply(x)
-
-
-def dot(x: Tensor, y: Tensor) -> Tensor:
-    """The Euclidean inner product over the last dimension, which is kept."""
-    return row_sum(x * y)
-
-
-def row_sum(z: Tensor) -> Tensor:
-    """The sum over the last dimension, which is kept."""
-    if z.is_cuda:  # where autocast would lower the product
-        return z.sum(-1, keepdim=True)
-    # a product with a vector takes half the time of a sum over few columns
-    return torch.mv(z.reshape(-1, z.size(-1)), z.new_ones(z.size(-1))).reshape(*z.shape[:-1], 1)
+def over_length(a: Tensor) -> Tensor:
+    """One over the norm of a, and 0 at 0 (with gradient 0) and where the norm overflows."""
+    square = sq_norm(a)
+    r = safe_sqrt(square)
+    return (r > 0) * (square < overflow(a.dtype)) / r.clamp_min(_TINY)
 
 
 def unit(a: Tensor) -> Tensor:
     """a over its norm, and 0 at 0 with gradient 0."""
-    r = safe_sqrt(sq_norm(a))
-    return (bounded(a, -1.0, _TINY**-0.5)[0] * (r > 0) / r.clamp_min(_TINY)) * a
+    return times(over_length(a), a)
 
 
 def cap(u: Tensor) -> Tensor:
@@ -313,6 +239,25 @@ def shrink(q: Tensor, limit: float) -> Tensor:
     return _Shrink.apply(q, limit)
 
 
+class _Bound(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(q: Tensor, alive: Tensor, limit: float) -> tuple[Tensor, Tensor]:
+        return (limit * q.rsqrt()).clamp_max(1) * alive, q.clamp_max(limit * limit) * alive
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(inputs[0], output[0])
+        ctx.square = inputs[2] ** 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, grad_q: Tensor) -> tuple[Tensor, None, None]:
+        q, factor = ctx.saved_tensors
+        beyond = grad * factor / (-2 * q.clamp_min(ctx.square))
+        return torch.where(q > ctx.square, beyond, grad_q), None, None
+
+
 def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Tensor, Tensor]:
     r"""The factor that brings x to a scaled norm :math:`s\lVert x\rVert` of at most ``limit``, and the
     square of that norm.
@@ -323,10 +268,10 @@ def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Tensor, Tensor]:
     square = sq_norm(x)
     q = -K * square
     alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
-    return shrink(q, limit) * alive, q.clamp_max(limit * limit) * alive
+    return _Bound.apply(q, alive, limit)
 
 
 def clip(u: Tensor, r: float) -> Tensor:
     r""":math:`\mathrm{CLIP}(u; r) = \min(1, r / \lVert u \rVert)\, u`."""
     square = sq_norm(u)
-    return (shrink(square, r) * (square < overflow(u.dtype))) * u
+    return times(shrink(square, r) * (square < overflow(u.dtype)), u)

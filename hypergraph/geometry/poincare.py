@@ -15,24 +15,23 @@ from torch import Tensor
 
 from hypergraph.geometry import gyro, lorentz
 from hypergraph.geometry.fused import nonzero, products, tail
+from hypergraph.geometry.gyro import Point
 from hypergraph.geometry.numerics import (
     Scalar,
     artanhc,
     asinhc,
     bounded,
     cap,
-    dot,
     finite,
     full_precision,
-    norm,
+    over_length,
     per_point,
     radius_limit,
     safe_sqrt,
     shrink,
-    sq_norm,
     tanhc,
-    unit,
 )
+from hypergraph.geometry.rows import combine, dot, join, norm, sq_norm, times
 
 
 def _gap(x: Tensor, K: Scalar) -> Tensor:
@@ -40,16 +39,16 @@ def _gap(x: Tensor, K: Scalar) -> Tensor:
     return 1 - (-K * sq_norm(x)).clamp_max(limit * limit)
 
 
-def _inside(x: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
+def _inside(x: Tensor, K: Scalar) -> Point:
     """The point, brought inside the limit, and its gap."""
     factor, q = bounded(x, K, radius_limit(x.dtype))
-    return factor * x, 1 - q
+    return Point(x, factor, 1 - q)
 
 
 @full_precision
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back into the ball: a point too far out is moved along its ray to the largest radius."""
-    return bounded(x, K, radius_limit(x.dtype))[0] * x
+    return times(bounded(x, K, radius_limit(x.dtype))[0], x)
 
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:
@@ -61,14 +60,14 @@ def contains(x: Tensor, *, K: Scalar) -> Tensor:
 def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = \tanh(s\lVert u\rVert)\, u / (s\lVert u\rVert)`."""
     factor, q = bounded(u, K, math.atanh(radius_limit(u.dtype)))
-    return (factor * tanhc(q)) * u
+    return times(factor * tanhc(q), u)
 
 
 @full_precision
 def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \tanh^{-1}(s\lVert x\rVert)\, x / (s\lVert x\rVert)`."""
     factor, q = bounded(x, K, radius_limit(x.dtype))
-    return (factor * artanhc(q)) * x
+    return times(factor * artanhc(q), x)
 
 
 @full_precision
@@ -93,18 +92,18 @@ def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     return (torch.atanh((s * norm(x)).clamp_max(radius_limit(x.dtype))) * (2 / s)).squeeze(-1)
 
 
-def _add(x: Tensor, gap_x: Tensor, y: Tensor, gap_y: Tensor, K: Scalar) -> Tensor:
+def _add(x: Point, y: Point, K: Scalar) -> Tensor:
     w, square = gyro.chord(x, y, K)
-    denominator = gap_x * gap_y + square
+    denominator = x.gap * y.gap + square
     # the scaled norm of the sum is sqrt(square / denominator)
-    inverse = shrink(square / denominator, radius_limit(x.dtype)) / denominator
-    return torch.addcmul((gap_x * inverse) * w, square * inverse, x)
+    inverse = shrink(square / denominator, radius_limit(w.dtype)) / denominator
+    return combine(x.gap * inverse, w, square * inverse * x.factor, x.vector)
 
 
 @full_precision
 def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r"""Möbius addition :math:`x \oplus y`."""
-    return _add(*_inside(x, K), *_inside(y, K), K)
+    return _add(_inside(x, K), _inside(y, K), K)
 
 
 def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
@@ -119,42 +118,40 @@ def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     factor, q = bounded(x, K, radius_limit(x.dtype))
     scale = artanhc(q) * per_point(t)
     reach, q = bounded(scale * safe_sqrt(q), -1.0, math.atanh(radius_limit(x.dtype)))
-    return (factor * reach * scale * tanhc(q)) * x
+    return times(factor * reach * scale * tanhc(q), x)
 
 
 @full_precision
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`, a rotation."""
-    return gyro.rotate(*_inside(x, K), *_inside(y, K), z, K)
+    return gyro.rotate(_inside(x, K), _inside(y, K), z, K)
 
 
 @full_precision
 def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = x \oplus \tanh(s\lambda_x\lVert u\rVert/2)\, u / (s\lVert u\rVert)`."""
-    x, gap_x = _inside(x, K)
-    factor, q = bounded(u, K / gap_x.square(), math.atanh(radius_limit(x.dtype)))
+    at = _inside(x, K)
+    factor, q = bounded(u, K / at.gap.square(), math.atanh(radius_limit(x.dtype)))
     tanh_over = tanhc(q)
-    return _add(x, gap_x, (factor * tanh_over / gap_x) * u, 1 - q * tanh_over.square(), K)
+    return _add(at, Point(u, factor * tanh_over / at.gap, 1 - q * tanh_over.square()), K)
 
 
 @full_precision
 def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_x(y) = \frac{2}{s\lambda_x}\tanh^{-1}(s\lVert m\rVert)\frac{m}{\lVert m\rVert}`,
     :math:`m = -x \oplus y`, with :math:`\tanh^{-1}` as the asinh of the chord."""
-    x, gap_x = _inside(x, K)
-    y, gap_y = _inside(y, K)
-    w, square = gyro.chord(-x, y, K)
-    q = square / (gap_x * gap_y)
-    scale = asinhc(q) * (1 + q).rsqrt() / gap_y
-    return torch.addcmul((gap_x * scale) * w, square * scale, x, value=-1)
+    p, q = _inside(x, K), _inside(y, K)
+    w, square = gyro.chord(-p, q, K)
+    h = square / (p.gap * q.gap)
+    scale = asinhc(h) * (1 + h).rsqrt() / q.gap
+    return combine(p.gap * scale, w, -square * scale * p.factor, x)
 
 
 @full_precision
 def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = (\lambda_x/\lambda_y)\,\mathrm{gyr}[y, -x] u`."""
-    x, gap_x = _inside(x, K)
-    y, gap_y = _inside(y, K)
-    return gyro.rotate(y, gap_y, -x, gap_x, (cap(u) * gap_y / gap_x) * u, K)
+    p, q = _inside(x, K), _inside(y, K)
+    return gyro.rotate(q, -p, times(cap(u) * q.gap / p.gap, u), K)
 
 
 @full_precision
@@ -173,7 +170,7 @@ def busemann(
     conformal = 2 / (1 - q)
     # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
     r = safe_sqrt(q)
-    inner, norms = products((factor * conformal) * x, v)
+    inner, norms = products(times(factor * conformal, x), v)
     column = -s / nonzero(norms)
     return tail("log1p", inner, conformal * q, column, scale=scale / s, offset=offset, low=-2 * r / (1 + r))
 
@@ -189,19 +186,18 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
     :math:`\frac1s\sinh^{-1}\frac{2s\langle z, a\rangle}{(1 - s^2\lVert z\rVert^2)\lVert a\rVert}`,
     :math:`z = -p \oplus x`."""
-    x, gap_x = _inside(x, K)
-    p, gap_p = _inside(p, K)
-    w, square = gyro.chord(-p, x, K)
-    a = unit(a)
-    q = 2 * (gap_p * dot(w, a) - square * dot(p, a)) / (gap_p * gap_x)
+    at, to = _inside(p, K), _inside(x, K)
+    w, square = gyro.chord(-at, to, K)
+    along = at.gap * finite(dot(w, a)) - square * at.dot(a)
+    q = 2 * over_length(a) * along / (at.gap * to.gap)
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 
 @full_precision
 def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the Lorentz model: :math:`[(\lambda_x - 1)/s,\ \lambda_x x]`."""
-    x, gap = _inside(x, K)
-    return torch.cat([(2 / gap - 1) / (-K) ** 0.5, (2 / gap) * x], -1)
+    x, factor, gap = _inside(x, K)
+    return join((2 / gap - 1) / (-K) ** 0.5, 2 / gap * factor, x)
 
 
 @full_precision

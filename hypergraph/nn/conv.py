@@ -13,7 +13,8 @@ from torch_geometric.utils import softmax
 
 from hypergraph.errors import InputError
 from hypergraph.geometry import lorentz
-from hypergraph.geometry.numerics import safe_sqrt, sq_norm
+from hypergraph.geometry.numerics import safe_sqrt
+from hypergraph.geometry.rows import sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.adjacency import Edges, check_edges, check_undirected, normalize, to_edges

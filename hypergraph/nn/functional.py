@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.fused import nonzero, products, tail
-from hypergraph.geometry.numerics import distance_limit, shrink, sq_norm
+from hypergraph.geometry.numerics import distance_limit, shrink
+from hypergraph.geometry.rows import sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn import radial
 from hypergraph.nn.radial import Lifted

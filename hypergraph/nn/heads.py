@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from hypergraph.geometry.fused import gram, nonzero, pair_products, products, tail
 from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import distance_limit, safe_sqrt, shrink, sinhc, sq_norm
+from hypergraph.geometry.numerics import distance_limit, safe_sqrt, shrink, sinhc
+from hypergraph.geometry.rows import sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn.functional import (
     check_points,

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, shrink, sinhc, sq_norm
+from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, shrink, sinhc
+from hypergraph.geometry.rows import sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn import fused
 from hypergraph.sparse import SparseMatrix, spmm

@@ -1,0 +1,233 @@
+"""Sums, products and norms of vectors, with a number for each.
+
+At 100,000 points and 16 dimensions the time goes into fresh memory, not into arithmetic: a tensor costs less
+to compute than to page in. So none of these keeps anything but its inputs, and none takes memory for a
+product that it only sums, neither forwards nor backwards. Each gradient is made of the same functions:
+derivatives of any order, vmap and torch.compile work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class _Norm(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[0], output)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        x, r = ctx.saved_tensors
+        return over_norm(grad, r) * x
+
+
+class _SqNorm(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return _row_dot(x, x).clamp_max(overflow(x.dtype))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return times(2 * grad, x)
+
+
+class _Dot(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, y: Tensor) -> Tensor:
+        return _row_dot(x, y)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        x, y = ctx.saved_tensors
+        by_x, by_y = ctx.needs_input_grad
+        return (
+            times(grad, y).sum_to_size(x.shape) if by_x else None,
+            times(grad, x).sum_to_size(y.shape) if by_y else None,
+        )
+
+
+class _Times(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(a: Tensor, x: Tensor) -> Tensor:
+        return a * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        a, x = ctx.saved_tensors
+        by_a, by_x = ctx.needs_input_grad
+        return (
+            dot(grad, x).sum_to_size(a.shape) if by_a else None,
+            times(a, grad).sum_to_size(x.shape) if by_x else None,
+        )
+
+
+class _Combine(torch.autograd.Function):
+    @staticmethod
+    def forward(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None) -> Tensor:
+        first = a * x if z is None else torch.addcmul(z, a, x)
+        if first.shape != torch.broadcast_shapes(first.shape, b.shape, y.shape):
+            return torch.addcmul(first, b, y)
+        return first.addcmul_(b, y)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:4])
+        ctx.shape = None if inputs[4] is None else inputs[4].shape
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Tensor, int]:
+        return torch.func.vmap(_combine, in_dims)(*inputs), 0
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        a, x, b, y = ctx.saved_tensors
+        by = ctx.needs_input_grad
+        return (
+            dot(grad, x).sum_to_size(a.shape) if by[0] else None,
+            times(a, grad).sum_to_size(x.shape) if by[1] else None,
+            dot(grad, y).sum_to_size(b.shape) if by[2] else None,
+            times(b, grad).sum_to_size(y.shape) if by[3] else None,
+            grad.sum_to_size(ctx.shape) if by[4] else None,
+        )
+
+
+class _Join(torch.autograd.Function):
+    @staticmethod
+    def forward(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
+        out = x.new_empty(*torch.broadcast_shapes(t.shape[:-1], a.shape[:-1], x.shape[:-1]), x.size(-1) + 1)
+        out[..., :1] = t
+        torch.mul(a, x, out=out[..., 1:])
+        return out
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        t, a, x = inputs
+        ctx.save_for_backward(a, x)
+        ctx.shape = t.shape
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *inputs: Any) -> tuple[Tensor, int]:
+        return torch.func.vmap(_join, in_dims)(*inputs), 0
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        a, x = ctx.saved_tensors
+        _, by_a, by_x = ctx.needs_input_grad
+        return (
+            grad[..., :1].sum_to_size(ctx.shape),
+            dot(grad[..., 1:], x).sum_to_size(a.shape) if by_a else None,
+            times(a, grad[..., 1:]).sum_to_size(x.shape) if by_x else None,
+        )
+
+
+def over_norm(grad: Tensor, r: Tensor) -> Tensor:
+    """grad / r; at 0, where it is the factor of a vector that is 0, some finite number."""
+    return grad / r.clamp_min(torch.finfo(r.dtype).tiny ** 0.5)
+
+
+def norm(x: Tensor) -> Tensor:
+    """The Euclidean norm of the last dimension, which is kept, with gradient 0 at 0."""
+    return _Norm.apply(x)
+
+
+def overflow(dtype: torch.dtype) -> float:
+    """Where a squared norm counts as overflown: products with it are still finite."""
+    return 1e16 * math.sqrt(torch.finfo(dtype).max)
+
+
+def sq_norm(x: Tensor) -> Tensor:
+    """The squared Euclidean norm of the last dimension, which is kept; finite also where it overflows."""
+    return _SqNorm.apply(x)
+
+
+def dot(x: Tensor, y: Tensor) -> Tensor:
+    """The Euclidean inner product over the last dimension, which is kept."""
+    return _Dot.apply(x, y)
+
+
+def times(a: Tensor, x: Tensor) -> Tensor:
+    """Vectors x, each times its number: a has a last dimension of 1."""
+    return _Times.apply(a, x)
+
+
+def combine(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None = None) -> Tensor:
+    """ax + by, or z + ax + by, with numbers a and b for each row: a last dimension of 1."""
+    if torch.compiler.is_compiling():
+        return _combine(a, x, b, y, z)
+    return _Combine.apply(a, x, b, y, z)
+
+
+def _combine(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None) -> Tensor:
+    return torch.addcmul(a * x if z is None else torch.addcmul(z, a, x), b, y)
+
+
+def join(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
+    """[t, ax]: a coordinate t and vectors x, each times its number."""
+    if torch.compiler.is_compiling():
+        return _join(t, a, x)
+    return _Join.apply(t, a, x)
+
+
+def _join(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
+    a = a * x
+    return torch.cat([t.expand(*a.shape[:-1], 1), a], -1)
+
+
+# Numbers in a block of rows: what is computed of it stays in the cache, and its memory is taken again.
+_BLOCK = 2**18
+
+
+def in_blocks(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    """A function of rows to one number each, which is kept as last dimension, in blocks of rows: to page in
+    what it computes on the way takes longer than to compute it."""
+    x = inputs[0]
+    batch = x.shape[:-1]
+    whole = x.numel() <= _BLOCK or any(z.shape[:-1] != batch for z in inputs)
+    if whole or x.is_cuda or torch.compiler.is_compiling():
+        return function(*inputs)
+    rows = max(_BLOCK // x.size(-1), 1)
+    blocks = zip(*(z.reshape(-1, z.size(-1)).split(rows) for z in inputs), strict=True)
+    return torch.cat([function(*block) for block in blocks]).reshape(*batch, 1)
+
+
+def _row_dot(x: Tensor, y: Tensor) -> Tensor:
+    return in_blocks(lambda x, y: row_sum(x * y), x, y)
+
+
+def row_sum(z: Tensor) -> Tensor:
+    """The sum over the last dimension, which is kept."""
+    if z.is_cuda:  # where autocast would lower the product
+        return z.sum(-1, keepdim=True)
+    # a product with a vector takes half the time of a sum over few columns
+    return torch.mv(z.reshape(-1, z.size(-1)), z.new_ones(z.size(-1))).reshape(*z.shape[:-1], 1)

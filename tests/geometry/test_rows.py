@@ -1,0 +1,57 @@
+"""Products in blocks of rows against whole ones, and gradients that come with a batch of their own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from hypergraph.geometry import lorentz, poincare, rows
+
+
+def points(seed: int) -> Tensor:
+    return torch.randn(7, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def values_and_gradients() -> list[Tensor]:
+    u, v = points(0).requires_grad_(), points(1).requires_grad_()
+    a, b = (lorentz.exp0(z, K=-0.5) for z in (u, v))
+    out = [
+        rows.dot(u, v),
+        rows.sq_norm(u),
+        poincare.gyro_add(u / 4, v / 4, K=-0.5),
+        lorentz.dist(a, b, K=-0.5),
+    ]
+    return [
+        *out,
+        *(
+            g
+            for o in out
+            for g in torch.autograd.grad(
+                o.sin().sum(), [u, v], materialize_grads=True, allow_unused=True, retain_graph=True
+            )
+        ),
+    ]
+
+
+@pytest.mark.parametrize("block", [1, 6, 20])
+def test_blocks_of_rows(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = values_and_gradients()
+    monkeypatch.setattr(rows, "_BLOCK", block)
+    torch.testing.assert_close(values_and_gradients(), whole)
+
+
+@pytest.mark.parametrize("name", ["dist", "dist0", "project", "gyro_add"])
+def test_vectorised_jacobian(name: str) -> None:
+    """Backward passes that write in place, under a gradient with a batch that the points have not."""
+    args = tuple(
+        lorentz.exp0(points(seed), K=-0.5) for seed in range(2 if name in ("dist", "gyro_add") else 1)
+    )
+
+    def function(*args: Tensor) -> Tensor:
+        return getattr(lorentz, name)(*args, K=-0.5)
+
+    batched, one_by_one = (
+        torch.autograd.functional.jacobian(function, args, vectorize=vectorize) for vectorize in (True, False)
+    )
+    torch.testing.assert_close(batched, one_by_one)
