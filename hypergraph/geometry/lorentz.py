@@ -25,6 +25,7 @@ from hypergraph.geometry.numerics import (
     distance_limit,
     finite,
     full_precision,
+    inverse_radius,
     per_point,
     radius_limit,
     safe_sqrt,
@@ -232,7 +233,7 @@ def busemann(
 
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    s = torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
+    s = inverse_radius(x, K)
     x_s = x[..., 1:]
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
     c = (1 + q).sqrt()
@@ -332,8 +333,7 @@ def frechet_mean(
         K: the curvature.
         max_iter: the number of steps.
         tol: stop once no mean moves by more than this distance (a look at the data, which ``torch.compile``
-        and
-            ``vmap`` cannot take: without it all the steps are made).
+            and ``vmap`` cannot take: without it all the steps are made).
     """
     weights = torch.ones_like(x[..., 0]) if weights is None else weights
     mean = centroid(x, weights, K=K)

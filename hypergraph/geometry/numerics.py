@@ -163,7 +163,7 @@ def safe_sqrt(q: Tensor) -> Tensor:
     return _Sqrt.apply(q)
 
 
-def scale(x: Tensor, K: Scalar) -> Tensor:
+def inverse_radius(x: Tensor, K: Scalar) -> Tensor:
     r""":math:`s = \sqrt{-K}` as a tensor of the type of x."""
     return torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
 

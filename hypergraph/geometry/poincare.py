@@ -24,6 +24,7 @@ from hypergraph.geometry.numerics import (
     cap,
     finite,
     full_precision,
+    inverse_radius,
     over_length,
     per_point,
     radius_limit,
@@ -165,7 +166,7 @@ def busemann(
 
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    s = torch.as_tensor((-K) ** 0.5, dtype=x.dtype, device=x.device)
+    s = inverse_radius(x, K)
     factor, q = bounded(x, K, radius_limit(x.dtype))
     conformal = 2 / (1 - q)
     # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)

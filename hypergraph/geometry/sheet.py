@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, bounded, distance_limit, finite, scale
+from hypergraph.geometry.numerics import Scalar, bounded, distance_limit, finite, inverse_radius
 from hypergraph.geometry.rows import combine, dot, in_blocks, join, over_norm, row_sum
 
 
@@ -90,7 +90,7 @@ def dist(x: Tensor, y: Tensor, K: Scalar) -> Tensor:
     It uses the time coordinates, of which it needs the leading digits only. Its derivatives are those along
     the sheet.
     """
-    return _Dist.apply(x, y, scale(x, K))[0]
+    return _Dist.apply(x, y, inverse_radius(x, K))[0]
 
 
 class _Dist0(torch.autograd.Function):
@@ -124,7 +124,7 @@ class _Dist0(torch.autograd.Function):
 
 def dist0(x: Tensor, K: Scalar) -> Tensor:
     """The distance from the origin, up to the limit; its gradient at 0 is 0."""
-    return _Dist0.apply(x, scale(x, K))[0]
+    return _Dist0.apply(x, inverse_radius(x, K))[0]
 
 
 def _project(x: Tensor, K: Tensor) -> tuple[Tensor, Tensor]:

@@ -24,12 +24,7 @@ SPACES = [(space, K) for space in (PoincareBall, Lorentz) for K in (-0.1, -0.5, 
 LINEAR = {"poincare": ["mobius", "bfc-p", "poincare-fc"], "lorentz": ["ltfc", "bfc-l", "lorentz-fc"]}
 
 
-@pytest.fixture(autouse=True)
-def _double() -> Any:
-    torch.set_default_dtype(torch.float64)
-    torch.manual_seed(0)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def edges() -> Tensor:

@@ -21,12 +21,7 @@ NODES, FEATURES, DIM = 18, 9, 4
 HYPERBOLIC = [entry for entry in LAYERS.values() if entry.space != "euclidean"]
 
 
-@pytest.fixture(autouse=True)
-def _double() -> Any:
-    torch.set_default_dtype(torch.float64)
-    torch.manual_seed(0)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def features(size: float = 0.5) -> Tensor:
