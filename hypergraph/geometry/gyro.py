@@ -27,7 +27,7 @@ class Point(NamedTuple):
     """``factor * vector`` in ball coordinates, and its gap."""
 
     vector: Tensor
-    factor: Tensor
+    factor: Scalar
     gap: Tensor
 
     def dot(self, u: Tensor) -> Tensor:
@@ -44,19 +44,22 @@ def chord(x: Point, y: Point, K: Scalar) -> tuple[Tensor, Tensor]:
     return w, (-K * sq_norm(w)).clamp_max(4)
 
 
-def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
-    r""":math:`\mathrm{gyr}[x, y] z`: a rotation in the plane of x and y.
+def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tuple[Tensor, Tensor]:
+    r"""The gyration :math:`\mathrm{gyr}[x, y] z = z + ax - bw`, a rotation in the plane of x and y: a and b,
+    given :math:`s^2` times the products of x and w with z.
 
     With the bivector :math:`B = s^2 x \wedge y = s^2 x \wedge w` and
     :math:`\alpha = 1 + s^2\langle x, y\rangle` it is :math:`z + 2(\alpha B z + B^2 z)/(g_x g_y + W)`.
     """
-    w, ww = chord(x, y, K)
-    # s^2 times <x, x>, <x, w>, and 1 + <x, y>, from the gaps
-    xx, xw, alpha = 1 - x.gap, (y.gap - x.gap + ww) / 2, (x.gap + y.gap + ww) / 2
-    factor = -2 * K / (x.gap * y.gap + ww)
+    factor = 2 / (x_gap * y_gap + ww)
     # bounded, so that no finite z overflows
-    xz = (factor * x.dot(z)).clamp(-1e30, 1e30)
-    wz = (factor * finite(dot(w, z))).clamp(-1e30, 1e30)
-    on_x = (alpha + xw) * wz - ww * xz
-    on_w = (alpha - xw) * xz + xx * wz
+    xz, wz = ((factor * product).clamp(-1e30, 1e30) for product in (xz, wz))
+    # alpha and s^2 <x, w> are (g_x + g_y + W) / 2 and (g_y - g_x + W) / 2
+    return (y_gap + ww) * wz - ww * xz, x_gap * xz + (1 - x_gap) * wz
+
+
+def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
+    r""":math:`\mathrm{gyr}[x, y] z`."""
+    w, ww = chord(x, y, K)
+    on_x, on_w = turn(x.gap, y.gap, ww, -K * x.dot(z), -K * finite(dot(w, z)))
     return combine(on_x * x.factor, x.vector, -on_w, w, z)

@@ -40,7 +40,7 @@ def from_space(x_s: Tensor, *, K: Scalar) -> Tensor:
     return torch.cat([(1 - K * sq_norm(x_s)).sqrt() / (-K) ** 0.5, x_s], -1)
 
 
-def _bounds(x_s: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
+def _bounds(x_s: Tensor, K: Scalar) -> tuple[Scalar, Tensor]:
     r"""The factor that brings spatial coordinates inside the limit; :math:`c = \cosh(s\,d(x, 0))` there."""
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x_s.dtype)))
     return factor, (1 + q).sqrt()
@@ -48,15 +48,16 @@ def _bounds(x_s: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
 
 def _space(x: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
     r"""Spatial coordinates, brought inside the limit, and c."""
-    factor, c = _bounds(x[..., 1:], K)
-    return times(factor, x[..., 1:]), c
+    x_s = x[..., 1:]
+    factor, c = _bounds(x_s, K)
+    return times(factor, x_s), c
 
 
 class _Point(NamedTuple):
     """The spatial coordinates ``factor * vector`` and their c."""
 
     vector: Tensor
-    factor: Tensor
+    factor: Scalar
     c: Tensor
 
     def dot(self, u: Tensor) -> Tensor:
@@ -70,7 +71,8 @@ class _Point(NamedTuple):
 
 
 def _inside(x: Tensor, K: Scalar) -> _Point:
-    return _Point(x[..., 1:], *_bounds(x[..., 1:], K))
+    x_s = x[..., 1:]
+    return _Point(x_s, *_bounds(x_s, K))
 
 
 def _point(x: _Point, K: Scalar) -> Tensor:
@@ -79,7 +81,7 @@ def _point(x: _Point, K: Scalar) -> Tensor:
 
 def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x with these spatial coordinates."""
-    return torch.cat([(-K) ** 0.5 * x.dot(u_s) / x.c, u_s], -1)
+    return join((-K) ** 0.5 * x.dot(u_s) / x.c, 1.0, u_s)
 
 
 def _to_origin(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
@@ -179,7 +181,7 @@ def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
     z_s, c = _space(z, K)
     rotated = gyro.rotate(_inside(x, K).ball, _inside(y, K).ball, z_s, K)
-    return torch.cat([c / (-K) ** 0.5, rotated], -1)
+    return join(c / (-K) ** 0.5, 1.0, rotated)
 
 
 @full_precision
@@ -208,18 +210,26 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
-    u_s = times(cap(u[..., 1:]), u[..., 1:])
+    p, q = at.ball, to.ball
+    u_s = u[..., 1:]
+    u_s = times(cap(u_s), u_s)
+    w, square = gyro.chord(q, -p, K)
+    xu, yu, wu, wx = (-K * product for product in (at.dot(u_s), to.dot(u_s), dot(w, u_s), at.dot(w)))
+    # <y, u>_L = <y - x, u>_L, which is exact for near points
     d = combine(to.factor, to.vector, -at.factor, at.vector)
     total = combine(to.factor, to.vector, at.factor, at.vector)
-    # <y, u>_L = <y - x, u>_L, which is exact for near points
-    product = dot(d, u_s) + K * dot(d, total) / (at.c + to.c) * at.dot(u_s) / at.c
-    half_chord = _half_chord(at.ball, to.ball, K)
-    outward = u_s + times(-K * product / (2 + 2 * half_chord), total)
-    # towards the origin the terms of this formula cancel: go through the origin instead, and turn there
-    turned = gyro.rotate(to.ball, -at.ball, _to_origin(at, u_s, K), K)
-    lift = -K * to.dot(turned) / (1 + to.c)
-    inward = turned + times(lift * to.factor, to.vector)
-    return _tangent(to, torch.where(2 * to.c < at.c, inward, outward), K)
+    product = -K * dot(d, u_s) + K * dot(d, total) / (at.c + to.c) * xu / at.c
+    outward = product / (2 + 2 * square / (p.gap * q.gap))
+    # towards the origin the terms of this formula cancel: go through the origin instead, where the vector is
+    # u - kx, turn there, and lift what comes out to y
+    k = xu / (at.c * (1 + at.c))
+    qu = yu / (1 + to.c) - xu / (2 * at.c) * (2 - p.gap - q.gap - square)
+    on_q, on_w = gyro.turn(q.gap, p.gap, square, qu, wu - k * wx)
+    lift = qu + on_q * (1 - q.gap) - on_w * (p.gap - q.gap + square) / 2
+    far = 2 * to.c < at.c
+    on_x = torch.where(far, on_w / (1 + at.c) - k, outward)
+    on_y = torch.where(far, (on_q - on_w) / (1 + to.c) + lift, outward)
+    return _tangent(to, combine(on_x * at.factor, at.vector, on_y * to.factor, to.vector, u_s), K)
 
 
 @full_precision

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.rows import overflow, sq_norm, times
+from hypergraph.geometry.rows import overflow, sq_norm, times, transformed
 
 P = ParamSpec("P")
 Scalar = float | Tensor
@@ -180,9 +180,13 @@ def unit(a: Tensor) -> Tensor:
     return times(over_length(a), a)
 
 
-def cap(u: Tensor) -> Tensor:
+def cap(u: Tensor) -> Scalar:
     """The row factor that cuts u to a length whose square and products are finite: 1 almost always."""
     with torch.no_grad():
+        if not (u.is_cuda or transformed()) and u.numel():
+            low, high = torch.aminmax(u)
+            if max(-low.item(), high.item()) <= 1e12 / u.size(-1):
+                return 1.0
         return bounded(u, -1.0, 1e12)[0]
 
 
@@ -258,15 +262,17 @@ class _Bound(torch.autograd.Function):
         return torch.where(q > ctx.square, beyond, grad_q), None, None
 
 
-def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Tensor, Tensor]:
+def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Scalar, Tensor]:
     r"""The factor that brings x to a scaled norm :math:`s\lVert x\rVert` of at most ``limit``, and the
     square of that norm.
 
-    The factor is 1 almost always. A vector so long that its square overflows has no direction left, and
-    becomes 0.
+    The factor is 1 almost always: then it is the number 1.0, where one may look at the data. A vector so long
+    that its square overflows has no direction left, and becomes 0.
     """
     square = sq_norm(x)
     q = -K * square
+    if not (q.is_cuda or transformed()) and q.numel() and q.detach().amax().item() <= limit * limit:
+        return 1.0, q
     alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
     return _Bound.apply(q, alive, limit)
 

@@ -49,7 +49,8 @@ def _inside(x: Tensor, K: Scalar) -> Point:
 @full_precision
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back into the ball: a point too far out is moved along its ray to the largest radius."""
-    return times(bounded(x, K, radius_limit(x.dtype))[0], x)
+    factor = bounded(x, K, radius_limit(x.dtype))[0]
+    return times(factor, x) if isinstance(factor, Tensor) else x.clone()
 
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:

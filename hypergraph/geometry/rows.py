@@ -9,11 +9,12 @@ derivatives of any order, vmap and torch.compile work.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+
+Factor = float | Tensor
 
 
 class _Norm(torch.autograd.Function):
@@ -38,7 +39,7 @@ class _SqNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor) -> Tensor:
-        return _row_dot(x, x).clamp_max(overflow(x.dtype))
+        return row_dot(x, x).clamp_max(overflow(x.dtype))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
@@ -55,7 +56,7 @@ class _Dot(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, y: Tensor) -> Tensor:
-        return _row_dot(x, y)
+        return row_dot(x, y)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
@@ -122,6 +123,30 @@ class _Combine(torch.autograd.Function):
         )
 
 
+class _Plus(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(z: Tensor, a: Tensor, x: Tensor) -> Tensor:
+        return torch.addcmul(z, a, x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        z, a, x = inputs
+        ctx.save_for_backward(a, x)
+        ctx.shape = z.shape
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        a, x = ctx.saved_tensors
+        by_z, by_a, by_x = ctx.needs_input_grad
+        return (
+            grad.sum_to_size(ctx.shape) if by_z else None,
+            dot(grad, x).sum_to_size(a.shape) if by_a else None,
+            times(a, grad).sum_to_size(x.shape) if by_x else None,
+        )
+
+
 class _Join(torch.autograd.Function):
     @staticmethod
     def forward(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
@@ -176,13 +201,24 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
     return _Dot.apply(x, y)
 
 
-def times(a: Tensor, x: Tensor) -> Tensor:
-    """Vectors x, each times its number: a has a last dimension of 1."""
-    return _Times.apply(a, x)
+def times(a: Factor, x: Tensor) -> Tensor:
+    """Vectors x, each times its number: a has a last dimension of 1, or is one number for all."""
+    if isinstance(a, Tensor):
+        return _Times.apply(a, x)
+    return x if a == 1 else a * x
 
 
-def combine(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None = None) -> Tensor:
-    """ax + by, or z + ax + by, with numbers a and b for each row: a last dimension of 1."""
+def combine(a: Factor, x: Tensor, b: Factor, y: Tensor, z: Tensor | None = None) -> Tensor:
+    """ax + by, or z + ax + by, with numbers a and b for each row: a last dimension of 1.
+
+    Or, without z, for all rows.
+    """
+    if not isinstance(a, Tensor):
+        if not isinstance(b, Tensor):
+            return torch.add(x, y, alpha=b) if a == 1 else torch.add(times(b, y), x, alpha=a)
+        return _Plus.apply(times(a, x), b, y)
+    if not isinstance(b, Tensor):
+        return _Plus.apply(times(b, y), a, x)
     if torch.compiler.is_compiling():
         return _combine(a, x, b, y, z)
     return _Combine.apply(a, x, b, y, z)
@@ -192,8 +228,10 @@ def _combine(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None) -> Te
     return torch.addcmul(a * x if z is None else torch.addcmul(z, a, x), b, y)
 
 
-def join(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
-    """[t, ax]: a coordinate t and vectors x, each times its number."""
+def join(t: Tensor, a: Factor, x: Tensor) -> Tensor:
+    """[t, ax]: a coordinate t and vectors x, each times its number, or all times 1."""
+    if not isinstance(a, Tensor):
+        return torch.cat([t.expand(*x.shape[:-1], 1), x], -1)
     if torch.compiler.is_compiling():
         return _join(t, a, x)
     return _Join.apply(t, a, x)
@@ -204,30 +242,25 @@ def _join(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
     return torch.cat([t.expand(*a.shape[:-1], 1), a], -1)
 
 
+def transformed() -> bool:
+    """Whether torch.compile or torch.func looks on: then nothing may be written to a given place."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
 # Numbers in a block of rows: what is computed of it stays in the cache, and its memory is taken again.
-_BLOCK = 2**18
+_BLOCK = 2**17
 
 
-def in_blocks(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-    """A function of rows to one number each, which is kept as last dimension, in blocks of rows: to page in
-    what it computes on the way takes longer than to compute it."""
-    x = inputs[0]
-    batch = x.shape[:-1]
-    whole = x.numel() <= _BLOCK or any(z.shape[:-1] != batch for z in inputs)
-    if whole or x.is_cuda or torch.compiler.is_compiling():
-        return function(*inputs)
-    rows = max(_BLOCK // x.size(-1), 1)
-    blocks = zip(*(z.reshape(-1, z.size(-1)).split(rows) for z in inputs), strict=True)
-    return torch.cat([function(*block) for block in blocks]).reshape(*batch, 1)
-
-
-def _row_dot(x: Tensor, y: Tensor) -> Tensor:
-    return in_blocks(lambda x, y: row_sum(x * y), x, y)
-
-
-def row_sum(z: Tensor) -> Tensor:
-    """The sum over the last dimension, which is kept."""
-    if z.is_cuda:  # where autocast would lower the product
-        return z.sum(-1, keepdim=True)
-    # a product with a vector takes half the time of a sum over few columns
-    return torch.mv(z.reshape(-1, z.size(-1)), z.new_ones(z.size(-1))).reshape(*z.shape[:-1], 1)
+def row_dot(x: Tensor, y: Tensor) -> Tensor:
+    """:func:`dot` without a gradient."""
+    if x.is_cuda or x.shape != y.shape or x.numel() <= _BLOCK or transformed():
+        return (x * y).sum(-1, keepdim=True)
+    columns = x.size(-1)
+    rows = max(_BLOCK // columns, 1)
+    # to page in the product takes longer than to compute it, and a sum over few columns twice as long as a
+    # product with a vector
+    out, product, ones = x.new_empty(*x.shape[:-1], 1), x.new_empty(rows, columns), x.new_ones(columns)
+    blocks = (z.reshape(-1, z.size(-1)).split(rows) for z in (x, y, out))
+    for a, b, sums in zip(*blocks):
+        torch.mv(torch.mul(a, b, out=product[: len(a)]), ones, out=sums.squeeze(-1))
+    return out

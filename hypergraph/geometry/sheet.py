@@ -14,18 +14,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, bounded, distance_limit, finite, inverse_radius
-from hypergraph.geometry.rows import combine, dot, in_blocks, join, over_norm, row_sum
+from hypergraph.geometry.numerics import (
+    Scalar,
+    asinhc,
+    bounded,
+    distance_limit,
+    finite,
+    inverse_radius,
+    safe_sqrt,
+)
+from hypergraph.geometry.rows import combine, dot, join, over_norm, row_dot, transformed
 
 
 def _sinh_limit(x: Tensor) -> float:
     return math.sinh(distance_limit(x.dtype))
 
 
-def _asinh(t: Tensor) -> Tensor:
-    """For t >= 0; torch.asinh has no vector code."""
-    q = t * t
-    return q.div_((q + 1).sqrt_().add_(1)).add_(t).log1p_()
+def _asinh(q: Tensor) -> tuple[Tensor, Tensor]:
+    r""":math:`h = \sinh^{-1}(t)` and :math:`\sinh(2h)/2`, at :math:`t = \sqrt q`; torch.asinh has no vector
+    code."""
+    t, root = q.sqrt(), (q + 1).sqrt_()
+    half_sinh = t * root
+    return t.add_(q.div(root.add_(1))).log1p_(), half_sinh
 
 
 def _one_plus_time(x: Tensor, s: Tensor) -> Tensor:
@@ -34,54 +44,62 @@ def _one_plus_time(x: Tensor, s: Tensor) -> Tensor:
 
 
 def _chord(x: Tensor, y: Tensor, ratio: Tensor) -> Tensor:
-    """x - y / ratio, exactly 0 at coinciding points."""
-    return torch.addcmul(x, y, (1 / ratio).unsqueeze(-1), value=-1)
-
-
-def _chord_length(x: Tensor, y: Tensor, ratio: Tensor) -> Tensor:
-    """The length of the spatial part of the chord."""
-
-    def square(x: Tensor, y: Tensor, ratio: Tensor) -> Tensor:
-        w = _chord(x[..., 1:], y[..., 1:], ratio.squeeze(-1))
-        return row_sum(w.mul_(w))
-
-    return in_blocks(square, x, y, ratio.unsqueeze(-1)).squeeze(-1).sqrt_()
+    """w = x - ratio y, exactly 0 at coinciding points, with the sign of its time changed."""
+    w = torch.addcmul(x, y, ratio.unsqueeze(-1), value=-1)
+    w[..., 0].neg_()
+    return w
 
 
 class _Dist(torch.autograd.Function):
-    # d = (2/s) asinh(s h), h = sqrt(b/a)/2 |w_s|, w = x - (a/b) y, a = 1 + s x_t, b = 1 + s y_t. On the sheet
-    # the derivatives of h^2 are b/2a and -1/2 times w with the sign of its time changed.
+    # d = (2/s) asinh t, t = s/2 sqrt(b/a) |w_s|, w = x - (a/b) y, a = 1 + s x_t, b = 1 + s y_t. On the sheet
+    # the derivatives of t^2 / s^2 are b/2a and -1/2 times w with the sign of its time changed.
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(x: Tensor, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        a = _one_plus_time(x, s)
-        ratio = _one_plus_time(y, s) / a
-        # s|w| < 2a on the sheet
-        h = torch.minimum(_chord_length(x, y, ratio).mul_(s / 2), a) * ratio.sqrt()
-        return _asinh(h).mul_(2 / s), ratio
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
-        ctx.save_for_backward(*inputs, *output)
-        ctx.mark_non_differentiable(output[1])
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        x, y, s, d, ratio = ctx.saved_tensors
-        if torch.is_grad_enabled():
-            ratio = _one_plus_time(y, s) / _one_plus_time(x, s)
-        # w is computed anew: that is quicker than the fresh memory it would keep
+    def forward(x: Tensor, y: Tensor, s: Tensor) -> tuple[Tensor, ...]:
+        a, b = _one_plus_time(x, s), _one_plus_time(y, s)
+        ratio = a / b
         w = _chord(x, y, ratio)
-        w[..., 0].neg_()
-        grad_y = over_norm(-s * grad, torch.sinh(s * d)).unsqueeze(-1) * w
-        del w  # its memory serves the next
-        grad_x = -ratio.unsqueeze(-1) * grad_y
+        q = row_dot(w[..., 1:], w[..., 1:]).squeeze(-1) * (s * s / 4) / ratio
+        h, half_sinh = _asinh(torch.minimum(q, a * b))  # as s|w_s| < 2a on the sheet
+        return h * (2 / s), w, ratio, half_sinh
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.save_for_backward(*inputs, *output)
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
+        if grad is None:  # in a second derivative
+            return None, None, None
+        x, y, s, d, w, ratio, half_sinh = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            ratio = _one_plus_time(x, s) / _one_plus_time(y, s)
+            w, half_sinh = _chord(x, y, ratio), torch.sinh(s * d) / 2
+        by_y = over_norm(-s / 2 * grad, half_sinh)
+        by_x = -by_y / ratio
         grad_s = None
         if ctx.needs_input_grad[2]:
-            by_time = grad_x[..., 0] * x[..., 0] + grad_y[..., 0] * y[..., 0]
+            by_time = w[..., 0] * (by_x * x[..., 0] + by_y * y[..., 0])
             grad_s = (by_time + grad * (2 / s * torch.tanh(s * d / 2) - d)).sum() / s
-        return grad_x.sum_to_size(x.shape), grad_y.sum_to_size(y.shape), grad_s
+        return (
+            (by_x.unsqueeze(-1) * w).sum_to_size(x.shape) if ctx.needs_input_grad[0] else None,
+            (by_y.unsqueeze(-1) * w).sum_to_size(y.shape) if ctx.needs_input_grad[1] else None,
+            grad_s,
+        )
+
+
+class _EagerDist(torch.autograd.Function):
+    # the same without results that nobody asked for, which torch.func alone needs
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, s: Tensor) -> Tensor:
+        d, *kept = _Dist.forward(x, y, s)
+        ctx.save_for_backward(x, y, s, d, *kept)
+        return d
+
+    backward = _Dist.backward
 
 
 def dist(x: Tensor, y: Tensor, K: Scalar) -> Tensor:
@@ -90,79 +108,82 @@ def dist(x: Tensor, y: Tensor, K: Scalar) -> Tensor:
     It uses the time coordinates, of which it needs the leading digits only. Its derivatives are those along
     the sheet.
     """
-    return _Dist.apply(x, y, inverse_radius(x, K))[0]
+    s = inverse_radius(x, K)
+    return _Dist.apply(x, y, s)[0] if transformed() else _EagerDist.apply(x, y, s)
+
+
+def _dist0(x: Tensor, s: Tensor) -> Tensor:
+    q = bounded(x[..., 1:], -s * s, _sinh_limit(x))[1].squeeze(-1)
+    return safe_sqrt(q) * asinhc(q) / s
 
 
 class _Dist0(torch.autograd.Function):
-    generate_vmap_rule = True
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, s: Tensor) -> Tensor:
+        q = (s * torch.linalg.vector_norm(x[..., 1:], dim=-1)).square_()
+        limit, inside = _sinh_limit(x) ** 2, None
+        if x.is_cuda or not (q.numel() and q.amax().item() < limit):
+            inside = q < limit
+            q.clamp_max_(limit)
+        h, half_sinh = _asinh(q)
+        ctx.save_for_backward(x, s, d := h.div_(s), half_sinh, inside)
+        return d
 
     @staticmethod
-    def forward(x: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        t = s * torch.linalg.vector_norm(x[..., 1:], dim=-1)
-        inside = t < _sinh_limit(x)
-        return _asinh(t.clamp_max_(_sinh_limit(x))).div_(s), inside
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
-        ctx.save_for_backward(*inputs, *output)
-        ctx.mark_non_differentiable(output[1])
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor | None]:
-        x, s, d, inside = ctx.saved_tensors
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None]:
+        x, s, d, half_sinh, inside = ctx.saved_tensors
         if torch.is_grad_enabled():
-            # in a second derivative it may be a zero without memory, which cannot be written to
-            grad = grad + torch.zeros(grad.shape, dtype=grad.dtype, device=grad.device)
-        # the norm of x_s times cosh(s d) is sinh(2 s d) / 2s
-        grad_x = (over_norm(2 * s * grad, torch.sinh(2 * s * d)) * inside).unsqueeze(-1) * x
+            return torch.func.vjp(_dist0, x, s)[1](grad)
+        moving = grad if inside is None else grad * inside
+        # s|x_s| cosh(s d) is sinh(2 s d) / 2
+        grad_x = over_norm(s * moving, half_sinh).unsqueeze(-1) * x
         grad_x[..., 0].zero_()
         grad_s = None
         if ctx.needs_input_grad[1]:
-            grad_s = (grad * (torch.tanh(s * d) / s * inside - d)).sum() / s
+            grad_s = (moving * torch.tanh(s * d) / s - grad * d).sum() / s
         return grad_x, grad_s
 
 
 def dist0(x: Tensor, K: Scalar) -> Tensor:
     """The distance from the origin, up to the limit; its gradient at 0 is 0."""
-    return _Dist0.apply(x, inverse_radius(x, K))[0]
+    s = inverse_radius(x, K)
+    return _dist0(x, s) if transformed() else _Dist0.apply(x, s)
 
 
-def _project(x: Tensor, K: Tensor) -> tuple[Tensor, Tensor]:
-    factor, q = bounded(x[..., 1:], K, _sinh_limit(x))
-    return join((1 + q).sqrt() / (-K).sqrt(), factor, x[..., 1:]), factor
+def _project(x: Tensor, K: Tensor) -> tuple[Tensor, Scalar]:
+    x_s = x[..., 1:]
+    factor, q = bounded(x_s, K, _sinh_limit(x))
+    return join((1 + q).sqrt() / (-K).sqrt(), factor, x_s), factor
 
 
 class _Project(torch.autograd.Function):
-    generate_vmap_rule = True
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, K: Tensor) -> Tensor:
+        out, factor = _project(x, K)
+        ctx.save_for_backward(x, K, out[..., :1].clone(), factor if isinstance(factor, Tensor) else None)
+        return out
 
     @staticmethod
-    def forward(x: Tensor, K: Tensor) -> tuple[Tensor, Tensor]:
-        return _project(x, K)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
-        ctx.save_for_backward(*inputs, output[0][..., :1].clone(), output[1])
-        ctx.mark_non_differentiable(output[1])
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor | None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None]:
         x, K, time, factor = ctx.saved_tensors
         if torch.is_grad_enabled():
             return torch.func.vjp(lambda *a: _project(*a)[0], x, K)[1](grad)
         # inside the time alone moves, by <x_s, dx_s> / time; beyond the limit L the spatial part is
         # (L/s) x_s / |x_s|, whose derivative is what is orthogonal to x_s of that of factor * x_s
-        inside, g_t = factor == 1, grad[..., :1]
-        along = factor * finite(dot(grad[..., 1:], x[..., 1:]))
-        on_x = torch.where(inside, g_t / time, along * (factor / _sinh_limit(x)).square() * K)
-        grad_x = combine(factor, grad, on_x, x)
+        g_t = grad[..., :1]
+        on_x, by_K = g_t / time, g_t / (time * K)
+        if factor is None:
+            grad_x = torch.addcmul(grad, on_x, x)
+        else:
+            along = factor * finite(dot(grad[..., 1:], x[..., 1:]))
+            on_x = torch.where(factor == 1, on_x, along * (factor / _sinh_limit(x)).square() * K)
+            by_K = torch.where(factor == 1, by_K, -(along + g_t * time))
+            grad_x = combine(factor, grad, on_x, x)
         grad_x[..., 0].zero_()
-        grad_K = None
-        if ctx.needs_input_grad[1]:
-            grad_K = torch.where(inside, g_t / (time * K), -(along + g_t * time)).sum() / (2 * K)
-        return grad_x, grad_K
+        return grad_x, by_K.sum() / (2 * K) if ctx.needs_input_grad[1] else None
 
 
 def project(x: Tensor, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
     K = torch.as_tensor(K, dtype=x.dtype, device=x.device)
-    return (_project(x, K) if torch.compiler.is_compiling() else _Project.apply(x, K))[0]
+    return _project(x, K)[0] if transformed() else _Project.apply(x, K)
