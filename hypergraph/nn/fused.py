@@ -20,13 +20,8 @@ from hypergraph.geometry.fused import nonzero
 from hypergraph.memory import empty
 
 _TINY = 1e-30  # stands in for a squared norm of 0 under a division
-_SERIES_BELOW = 1e-3
 # With fewer columns a matrix is kept column by column: vector code runs along the rows, which are many.
 _FEW = 16
-# Taylor coefficients of twice the derivatives by q of f(r)/r at r = sqrt(q)
-_ASINHC = (-1 / 3, 3 / 10, -15 / 56, 35 / 144, -315 / 1408)
-_SINHC = (1 / 3, 1 / 30, 1 / 840, 1 / 45360, 1 / 3991680)
-_TANHC = (-2 / 3, 8 / 15, -34 / 105, 496 / 2835, -2764 / 31185)
 
 
 def sq_norms(u: Tensor, factor: float = 1.0) -> Tensor:
@@ -45,19 +40,33 @@ def _constant(size: int, value: float, dtype: torch.dtype) -> Tensor:
         return torch.full((size,), value, dtype=dtype)
 
 
-def _twice_slope(q: Tensor, numerator: Tensor, series: tuple[float, ...]) -> Tensor:
-    """``numerator / q``, and its series near 0, where the numerator cancels."""
-    far = numerator.div_(q)
-    if q.min().item() >= _SERIES_BELOW:
-        return far
-    near = torch.full_like(q, series[-1])
-    for coefficient in reversed(series[:-1]):
-        near.mul_(q).add_(coefficient)
-    return torch.where(q < _SERIES_BELOW, near, far)
+@functools.lru_cache(maxsize=256)
+def _number(value: float, dtype: torch.dtype) -> Tensor:
+    """A number to compute with: torch would convert a Python one at every operation."""
+    with torch.inference_mode(False):
+        return torch.tensor(value, dtype=dtype)
+
+
+def _within(x: Tensor, limit: float) -> Tensor:
+    """1 where ``x <= limit``, else 0; cheaper to multiply with than a mask."""
+    return x.clone().le_(_number(limit, x.dtype))
 
 
 def _again(plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor) -> tuple[Tensor, ...]:
     return torch.autograd.grad(plain(*inputs), inputs, grad, create_graph=True)
+
+
+class _Map(torch.autograd.Function):
+    """A function whose ``compute`` gives the result, and what its gradient needs."""
+
+    compute: Callable[..., tuple[Tensor, tuple[Tensor, ...]]]
+
+    @classmethod
+    def run(cls, *inputs: Any) -> Tensor:
+        """``apply``, where autograd records."""
+        if torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+            return cls.apply(*inputs)
+        return cls.compute(*inputs)[0]
 
 
 class Split(torch.autograd.Function):
@@ -108,89 +117,107 @@ class Clip(torch.autograd.Function):
         return q.clamp_min(1).rsqrt().unsqueeze(-1) * (grad - along.unsqueeze(-1) * u), None
 
 
-class BallExp0(torch.autograd.Function):
+class BallExp0(_Map):
     """:func:`hypergraph.geometry.poincare.exp0` at ``s = sqrt(-K)``, clipped to the scaled norm ``limit``."""
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, s: float, limit: float, plain: Callable[..., Tensor]) -> Tensor:
+    def compute(
+        u: Tensor, s: float, limit: float, plain: Callable[..., Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         q = sq_norms(u, s * s).clamp_min_(_TINY)
         r = q.sqrt()
-        factor = r.clamp_max(limit).tanh_().div_(r)
-        ctx.save_for_backward(u, q, factor)
-        ctx.given = s, limit, plain
-        return factor.unsqueeze(-1) * u
+        tanh = r.clamp_max(limit).tanh_()
+        factor = tanh / r
+        return factor.unsqueeze(-1) * u, (q, tanh, factor)
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        x, kept = BallExp0.compute(*inputs)
+        ctx.save_for_backward(inputs[0], *kept)
+        ctx.given = inputs[1:]
+        return x
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        u, q, factor = ctx.saved_tensors
+        u, q, tanh, factor = ctx.saved_tensors
         s, limit, plain = ctx.given
         if torch.is_grad_enabled():
             return (*_again(plain, (u,), grads[0]), None, None, None)
         # factor = tanh(r)/r: twice its derivative is (1 - tanh^2 - factor)/q, and -factor/q where clipped
-        numerator = (1 - (q * factor).mul_(factor)).mul_(q <= limit * limit).sub_(factor)
-        slope = _twice_slope(q, numerator, _TANHC).mul_(_dots(grads[0], u)).mul_(s * s)
+        slope = torch.addcmul(_number(1.0, u.dtype), tanh, tanh, value=-1).mul_(_within(q, limit * limit))
+        slope.sub_(factor).div_(q).mul_(_dots(grads[0], u)).mul_(_number(s * s, u.dtype))
         return (factor.unsqueeze(-1) * grads[0]).addcmul_(slope.unsqueeze(-1), u), None, None, None
 
 
-class Horospheres(torch.autograd.Function):
+class Horospheres(_Map):
     r"""``space.busemann(x, weight, scale, offset)`` at ``s = sqrt(-K)``, on the ball or the Lorentz model.
 
-    ``points`` holds x, without its time, and ``q`` the scaled squared norms, none beyond the limit. In both
-    models :math:`e^{sB} - 1 = t = r_i - s m_i\langle x_i, v_k\rangle`.
+    ``points`` holds x, without its time, and ``q`` the scaled squared norms, none beyond the limit; ``near``
+    says whether the bound below might be passed by rounding. In both models
+    :math:`e^{sB} - 1 = t = r_i - s m_i\langle x_i, v_k\rangle`.
     """
 
     @staticmethod
-    def forward(
-        ctx: Any,
+    def compute(
         x: Tensor,
         weight: Tensor,
         scale: Tensor,
         offset: Tensor,
         points: Tensor,
         q: Tensor,
+        near: bool,
         s: float,
         plain: Callable[..., Tensor],
-    ) -> Tensor:
-        lorentz = x.size(1) > points.size(1)
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        one = _number(1.0, x.dtype)
         inverse = nonzero(torch.linalg.vector_norm(weight, dim=1)).reciprocal_()
-        few = weight.size(0) < _FEW
-        t = (torch.mm(weight, points.T).T if few else torch.mm(points, weight.T)).mul_(inverse * -s)
-        r = q.sqrt()
-        if lorentz:
-            base = (q + 1).sqrt_()
-            row = q / (base + 1)
+        v = weight * (inverse * _number(-s, x.dtype)).unsqueeze(-1)
+        t = torch.mm(v, points.T).T if weight.size(0) < _FEW else torch.mm(points, v.T)
+        if x.size(1) > points.size(1):
+            base = (q + one).sqrt_()
+            row = q / (base + one)
             t.add_(row.unsqueeze(-1))
-            least = (row + r).div_(r + base).neg_()
         else:
-            base = (1 - q).mul_(0.5)
+            base = torch.sub(_number(0.5, x.dtype), q, alpha=0.5)
             row = q / base
             t.add_(q.unsqueeze(-1)).div_(base.unsqueeze(-1))
-            least = (r * -2).div_(1 + r)
-        f = t.clamp_min_(least.unsqueeze(-1)).log1p_()
-        ctx.save_for_backward(x, weight, scale, offset, points, inverse, base, row, f)
-        ctx.given = s, lorentz, plain
-        return torch.addcmul(offset, f, scale, value=1 / s).contiguous()
+        if near:
+            r = q.sqrt()
+            least = (row + r).div_(r + base) if x.size(1) > points.size(1) else (r + r).div_(r + one)
+            t.clamp_min_(least.neg_().unsqueeze(-1))
+        f = t.log1p_()
+        out = torch.empty(f.shape, dtype=f.dtype)
+        return torch.addcmul(offset, f, scale, value=1 / s, out=out), (inverse, base, row, f)
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        logits, kept = Horospheres.compute(*inputs)
+        ctx.save_for_backward(*inputs[:5], *kept)
+        ctx.given = inputs[-2:]
+        return logits
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, scale, offset, points, inverse, base, row, f = ctx.saved_tensors
-        s, lorentz, plain = ctx.given
+        s, plain = ctx.given
+        lorentz = x.size(1) > points.size(1)
         grad = grads[0]
         if torch.is_grad_enabled():
-            return (*_again(plain, (x, weight, scale, offset), grad), None, None, None, None)
+            return (*_again(plain, (x, weight, scale, offset), grad), None, None, None, None, None)
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
         ones = torch.ones(len(grad), dtype=grad.dtype)
         d_offset = torch.mv(grad.T, ones)
         part = grad * f
-        d_scale = torch.mv(part.T, ones).mul_(1 / s)
+        inverse_s = _number(1 / s, x.dtype)
+        d_scale = torch.mv(part.T, ones).mul_(inverse_s)
         # dt = G / (1 + t), times the factor of f
-        factor = scale * (1 / s)
+        factor = scale * inverse_s
         d_t = torch.neg(f, out=part).exp_().mul_(grad)
         d_row = torch.mv(d_t, factor)
         # a direction has no gradient along itself: there go the sums of dt (t - row) = G - dt (1 + row)
-        along = torch.addmv(d_offset, d_t.T, row + 1, alpha=-1).mul_(factor).mul_(inverse).mul_(inverse)
-        d_t.mul_((inverse * factor).mul_(-s))
+        along = torch.addmv(d_offset, d_t.T, row + ones, alpha=-1).mul_(factor).mul_(inverse).mul_(inverse)
+        d_t.mul_((inverse * factor).mul_(_number(-s, x.dtype)))
         if lorentz:  # row = sqrt(1 + q) - 1
             d_q = d_row.div_(base)
         else:  # t = (q - s <x, v>) / base, base = (1 - q) / 2
@@ -198,13 +225,15 @@ class Horospheres(torch.autograd.Function):
             d_t.div_(base.unsqueeze(-1))
         d_weight = torch.mm(d_t.T, points).addcmul_(along.unsqueeze(-1), weight, value=-1)
         d_x = torch.empty_like(x)
-        d_x[:, : x.size(1) - points.size(1)] = 0  # nothing depends on the time: it follows from the rest
-        d_points = d_x[:, x.size(1) - points.size(1) :]
+        d_points = d_x
+        if lorentz:  # nothing depends on the time: it follows from the rest
+            d_x[:, 0] = 0
+            d_points = d_x[:, 1:]
         torch.mm(d_t, weight, out=d_points).addcmul_(d_q.unsqueeze(-1), points, value=s * s)
-        return d_x, d_weight, d_scale, d_offset, None, None, None, None
+        return d_x, d_weight, d_scale, d_offset, None, None, None, None, None
 
 
-class Translate(torch.autograd.Function):
+class Translate(_Map):
     """:func:`hypergraph.nn.radial.translate`: 4 passes over the matrix forward and 8 back.
 
     ``q`` holds the scaled squared norms of w, and ``q_b`` is that of b; ``clipped`` says whether any row,
@@ -212,8 +241,7 @@ class Translate(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any,
+    def compute(
         w: Tensor,
         b: Tensor,
         q: Tensor,
@@ -222,57 +250,65 @@ class Translate(torch.autograd.Function):
         limit: float,
         clipped: bool,
         plain: Callable[..., Tensor],
-    ) -> Tensor:
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        one, factor = _number(1.0, w.dtype), _number(rate, w.dtype)
+        scale_b, cosh_b, _ = _sinh_number(q_b)
         q = q.clamp_min(_TINY)
         r = q.sqrt()
         sinh = r.clamp_max(limit).sinh_() if clipped else r.sinh()
-        cosh = torch.addcmul(_constant(1, 1.0, w.dtype), sinh, sinh).sqrt_()
-        scale = sinh.mul_(rate).div_(r)
-        part = scale / (cosh + 1)
-        scale_b, cosh_b, _ = _sinh_number(q_b)
+        cosh = torch.addcmul(one, sinh, sinh).sqrt_()
+        scale = sinh.mul_(factor).div_(r)
+        part = scale / (cosh + one)
         p = b * (rate * scale_b)
         t = torch.mv(w, p)
-        beta = (t * part).add_(cosh_b).mul_(scale)
+        beta = torch.addcmul(torch.full((), cosh_b, dtype=w.dtype), t, part).mul_(scale)
         z = torch.addcmul(p, beta.unsqueeze(-1), w)
         z2 = sq_norms(z).clamp_min_(_TINY)
-        root = z2.sqrt()
-        angle = torch.addcdiv(root, z2, (z2 + 1).sqrt_().add_(1)).log1p_()
-        slope = (angle.clamp_max(limit) if clipped else angle).div(root.mul_(rate))
-        ctx.save_for_backward(w, b, q, scale, cosh, part, t, beta, z, z2, slope)
-        ctx.given = q_b, rate, limit, clipped, plain
-        return slope.unsqueeze(-1) * z
+        root, top = z2.sqrt(), (z2 + one).sqrt_()
+        angle = torch.addcdiv(root, z2, top + one).log1p_()
+        slope = (angle.clamp_max_(limit) if clipped else angle).div_(root.mul_(factor))
+        return z.mul_(slope.unsqueeze(-1)), (q, scale, cosh, part, p, t, beta, z2, top, slope)
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        u, kept = Translate.compute(*inputs)
+        ctx.save_for_backward(*inputs[:2], *kept)
+        ctx.given = inputs[3:]
+        return u
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        w, b, q, scale, cosh, part, t, beta, z, z2, slope = ctx.saved_tensors
+        w, b, q, scale, cosh, part, p, t, beta, z2, top, slope = ctx.saved_tensors
         q_b, rate, limit, clipped, plain = ctx.given
         grad = grads[0]
         if torch.is_grad_enabled():
             return (*_again(plain, (w, b), grad), None, None, None, None, None, None)
         scale_b, cosh_b, scale_b_slope = _sinh_number(q_b)
-        # u = slope(z2) z; where clipped, slope goes as 1/|z|
-        numerator = (z2 + 1).rsqrt_()
-        if clipped:
-            numerator.mul_(z2 <= math.sinh(limit) ** 2)
-        numerator.sub_(slope, alpha=rate)
-        d_z2 = _twice_slope(z2, numerator, _ASINHC).mul_(_dots(grad, z)).mul_(1 / rate)
-        d_z = (slope.unsqueeze(-1) * grad).addcmul_(d_z2.unsqueeze(-1), z)
+        grad_w = _dots(grad, w)
+        # u = slope(z2) z; where clipped, slope goes as 1/|z|. Near 0 the difference is mere rounding, but it is
+        # multiplied by z twice; its bounds are those of the true derivative of asinh(r)/r
+        bend = _within(z2, math.sinh(limit) ** 2).div_(top) if clipped else top.reciprocal()
+        bend.sub_(slope, alpha=rate).div_(z2).clamp_(-1 / 3, 0)
+        d_z2 = torch.addcmul(torch.mv(grad, p), beta, grad_w).mul_(bend).mul_(_number(1 / rate, w.dtype))
         # z = p + beta w, beta = (cosh_b + t part) scale, part = scale / (1 + cosh), t = <w, p>
-        d_beta = _dots(d_z, w)
+        d_beta = (slope * grad_w).addcmul_(d_z2, torch.addcmul(t, beta, q, value=rate**-2))
         d_t = d_beta * part
         inner = d_t * t
         d_t.mul_(scale)
-        numerator = torch.sub(cosh, scale, alpha=1 / rate)
         cosh_slope = part * scale
         if clipped:
-            inside = q <= limit * limit
-            numerator = torch.where(inside, numerator, -scale / rate)
+            inside = _within(q, limit * limit)
+            cosh = cosh * inside
             cosh_slope.mul_(inside)
-        d_q = _twice_slope(q, numerator, _SINHC).mul_((d_beta * cosh_b).add_(inner, alpha=2))
-        d_q.mul_(rate**3).sub_(inner.mul_(cosh_slope), alpha=rate)
-        d_p = torch.addmv(d_z.sum(0), w.T, d_t)
-        d_w = d_z.mul_(beta.unsqueeze(-1)).addcmul_(d_q.unsqueeze(-1), w)
-        d_w.addcmul_(d_t.unsqueeze(-1), b, value=rate * scale_b)
+        bend = torch.sub(cosh, scale, alpha=1 / rate).div_(q)
+        d_q = torch.addcmul(
+            inner * cosh_slope, bend, torch.add(d_beta, inner, alpha=2 / cosh_b), value=-cosh_b * rate**2
+        ).mul_(_number(-rate, w.dtype))
+        along_p = torch.addcmul(d_t, beta, d_z2)
+        d_p = torch.addmv(torch.mv(grad.T, slope), w.T, along_p).addcmul_(p, d_z2.sum())
+        d_q.addcmul_(d_z2, beta.square())
+        d_w = (beta * slope).unsqueeze(-1) * grad
+        d_w.addcmul_(d_q.unsqueeze(-1), w).addcmul_(along_p.unsqueeze(-1), p)
         d_cosh_b = torch.dot(d_beta, scale).item()
         along = rate * scale_b_slope * torch.dot(d_p, b).item() + d_cosh_b * scale_b / 2
         d_b = (d_p * (rate * scale_b)).add_(b, alpha=2 * rate * rate * along)

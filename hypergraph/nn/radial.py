@@ -60,10 +60,10 @@ def bound(u: Tensor, space: Space) -> Tensor:
     if not _can_fuse(rate, u):
         return shrink(rate * rate * sq_norm(u), limit) * u
     r = limit / rate
-    with torch.no_grad():
-        low, high = u.aminmax()
-        if u.size(1) ** 0.5 * max(-low.item(), high.item()) <= r or fused.sq_norms(u).max().item() <= r * r:
-            return u
+    low, high = u.detach().aminmax()
+    most = max(-low.item(), high.item())
+    if u.size(1) ** 0.5 * most <= r or fused.sq_norms(u.detach()).max().item() <= r * r:
+        return u
     return fused.Clip.apply(u, r)
 
 
@@ -72,7 +72,7 @@ def exp0(u: Tensor, space: Space) -> Tensor:
     if space.model != "poincare" or not _can_fuse(s := _s(space), u):
         return space.exp0(u)
     limit = math.atanh(radius_limit(u.dtype))
-    return _in_blocks(lambda u: fused.BallExp0.apply(u, s, limit, space.exp0), u)
+    return _in_blocks(lambda u: fused.BallExp0.run(u, s, limit, space.exp0), u)
 
 
 def busemann(x: Tensor, v: Tensor, space: Space, *, scale: Tensor, offset: Tensor) -> Tensor:
@@ -86,12 +86,12 @@ def busemann(x: Tensor, v: Tensor, space: Space, *, scale: Tensor, offset: Tenso
     limit = radius_limit(x.dtype) if space.model == "poincare" else math.sinh(distance_limit(x.dtype))
 
     def inside(x: Tensor) -> Tensor:
-        with torch.no_grad():
-            points = x[:, x.size(1) - v.size(1) :]
-            q = fused.sq_norms(points, s * s)
-        if not q.max().item() <= limit * limit:
+        points = x.detach()[:, x.size(1) - v.size(1) :]
+        q = fused.sq_norms(points, s * s)
+        farthest = q.max().item()
+        if not farthest <= limit * limit:
             return plain(x, v, scale, offset)
-        return fused.Horospheres.apply(x, v, scale, offset, points, q, s, plain)
+        return fused.Horospheres.run(x, v, scale, offset, points, q, farthest > 0.8, s, plain)
 
     return _in_blocks(inside, x)
 
@@ -126,14 +126,14 @@ def affine(u: Tensor, weight: Tensor, b: Tensor, space: Space) -> Tensor:
 
 def _translate_fused(w: Tensor, b: Tensor, rate: float) -> Tensor:
     limit = distance_limit(w.dtype)
-    with torch.no_grad():
-        q = fused.sq_norms(w, rate * rate)
-        reach, q_b = q.max().item() ** 0.5, rate * rate * torch.dot(b, b).item()
+    given, b_given = w.detach(), b.detach()
+    q = fused.sq_norms(given, rate * rate)
+    reach, q_b = q.max().item() ** 0.5, rate * rate * torch.dot(b_given, b_given).item()
     if not (q_b <= limit * limit and reach < math.inf):
         return _translate(w, b, rate)
     # by the triangle inequality nothing is clipped where the sum is within
     clipped = reach + q_b**0.5 > limit
-    return fused.Translate.apply(w, b, q, q_b, rate, limit, clipped, lambda w, b: _translate(w, b, rate))
+    return fused.Translate.run(w, b, q, q_b, rate, limit, clipped, lambda w, b: _translate(w, b, rate))
 
 
 def _translate(w: Tensor, b: Tensor, rate: Any) -> Tensor:
