@@ -126,10 +126,15 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     """``matrix @ x``, spelt as a function because the compiler does not trace the operator."""
     if torch.compiler.is_compiling():
         return _spmm(*matrix._parts, x)
-    return _SpMM.apply(x, matrix)
+    if torch.is_grad_enabled() and x.requires_grad:
+        return _SpMM.apply(x, matrix)
+    return _multiply(matrix.csr, x)
 
 
 def _multiply(csr: Tensor, x: Tensor) -> Tensor:
+    if torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled(x.device.type):
+        with torch.autocast(x.device.type, enabled=False):  # there is no sparse product in half precision
+            return _multiply(csr, x.to(csr.dtype))
     # csr @ x would fill a matrix with zeros and copy it before the product
     out = empty(csr.size(0), x.size(1), x)
     return torch.addmm(out, csr, x, beta=0, out=out)
@@ -139,14 +144,13 @@ class _SpMM(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
-        if not torch.is_autocast_enabled(x.device.type):
-            return _multiply(matrix.csr, x)
-        with torch.autocast(x.device.type, enabled=False):  # there is no sparse product in half precision
-            return _multiply(matrix.csr, x.to(matrix.dtype))
+        return _multiply(matrix.csr, x)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        return spmm(ctx.matrix.T, grads[0]), None
+        if torch.is_grad_enabled():
+            return spmm(ctx.matrix.T, grads[0]), None
+        return _multiply(ctx.matrix.transposed, grads[0]), None
 
 
 @torch.library.custom_op("hypergraph::spmm", mutates_args=())
@@ -193,14 +197,14 @@ class Memo:
 
     def __call__(self, make: Callable[[], Made], *inputs: Any) -> Made:
         """``make()``, or what it gave last time."""
+        if self._seen is not None and _same(self._seen, inputs):
+            return self._made
         if any(isinstance(given, Tensor) and given.is_inference() for given in inputs):
             return make()  # an inference tensor has no version counter
-        if self._seen is None or not _same(self._seen, inputs):
-            self._made = make()
-            self._seen = tuple(
-                (weakref.ref(given), given._version) if isinstance(given, Tensor) else given
-                for given in inputs
-            )
+        self._made = make()
+        self._seen = tuple(
+            (weakref.ref(given), given._version) if isinstance(given, Tensor) else given for given in inputs
+        )
         return self._made
 
     def __reduce__(self) -> tuple[type[Memo], tuple[()]]:

@@ -96,6 +96,7 @@ class HGCNConv(MessagePassing):
         self.out_space = space if out_space is None else out_space
         self.cached = cached
         self.aggregation = aggregation
+        self.attention = attention
         self.undirected = undirected
         name = DEFAULT_LINEAR[space.model] if linear is None else linear
         self.linear = make_linear(
@@ -110,7 +111,7 @@ class HGCNConv(MessagePassing):
         """Initialise anew, and forget the adjacency."""
         super().reset_parameters()
         self.linear.reset_parameters()
-        if self.att is not None:
+        if self.attention:
             nn.init.xavier_uniform_(self.att)
         self._memo.clear()
 
@@ -138,14 +139,15 @@ class HGCNConv(MessagePassing):
             h = torch.cat([h, self._linear(target, tangent)])
         sizes = (source.size(0), None if target is None else target.size(0))
         u = self._aggregate(h, self._graph(edge_index, edge_weight, sizes, bipartite, h.dtype))
-        u = u.relu_() if type(self.act) is nn.ReLU else self.act(u)  # the sum is nobody else's
+        act = self.act
+        u = u.relu_() if type(act) is nn.ReLU else act(u)  # the sum is nobody else's
         if not tangent:
             return exp0(u, self.out_space) if self.fuse else self.out_space.exp0(u)
         if not self.fuse:
             return self.out_space.log0(self.out_space.exp0(u))
         # a mean of bounded vectors is bounded, and ReLU shortens it
         mean = self.aggregation == "tangent" and not isinstance(edge_index, SparseMatrix)
-        if mean and self.out_space is self.space and isinstance(self.act, (nn.ReLU, nn.Identity)):
+        if mean and isinstance(act, (nn.ReLU, nn.Identity)) and self.out_space is self.space:
             return u
         return bound(u, self.out_space)
 
@@ -175,7 +177,7 @@ class HGCNConv(MessagePassing):
     ) -> SparseMatrix | Edges:
         """The normalised graph: a matrix for the fast path, else edges."""
         learns = edge_weight is not None and edge_weight.requires_grad
-        single = self.att is not None or bool(self.explain) or not self.fuse or learns
+        single = self.attention or bool(self.explain) or not self.fuse or learns
 
         def make() -> SparseMatrix | Edges:
             edges = self._normalize(edge_index, edge_weight, sizes, bipartite, dtype)
@@ -220,7 +222,7 @@ class HGCNConv(MessagePassing):
         return Edges(*matrix.edges(), (columns, matrix.shape[0]), own)
 
     def _aggregate(self, u: Tensor, graph: SparseMatrix | Edges) -> Tensor:
-        if isinstance(graph, Edges) and self.att is not None:
+        if self.attention and isinstance(graph, Edges):
             graph = graph._replace(weight=self._attention(u, graph))
         if self.aggregation == "tangent" or self.space.model == "euclidean":
             return self._sum(u, graph)

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.fused import nonzero
 from hypergraph.memory import empty
 
 _TINY = 1e-30  # stands in for a squared norm of 0 under a division
@@ -47,6 +46,11 @@ def _number(value: float, dtype: torch.dtype) -> Tensor:
         return torch.tensor(value, dtype=dtype)
 
 
+def _times(x: Tensor, factor: float) -> Tensor:
+    """``factor * x`` for a number of the moment."""
+    return torch.add(_number(0.0, x.dtype), x, alpha=factor)
+
+
 def _within(x: Tensor, limit: float) -> Tensor:
     """1 where ``x <= limit``, else 0; cheaper to multiply with than a mask."""
     return x.clone().le_(_number(limit, x.dtype))
@@ -63,10 +67,8 @@ class _Map(torch.autograd.Function):
 
     @classmethod
     def run(cls, *inputs: Any) -> Tensor:
-        """``apply``, where autograd records."""
-        if torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
-            return cls.apply(*inputs)
-        return cls.compute(*inputs)[0]
+        """``apply``, where autograd is on."""
+        return cls.apply(*inputs) if torch.is_grad_enabled() else cls.compute(*inputs)[0]
 
 
 class Split(torch.autograd.Function):
@@ -170,7 +172,8 @@ class Horospheres(_Map):
         plain: Callable[..., Tensor],
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         one = _number(1.0, x.dtype)
-        inverse = nonzero(torch.linalg.vector_norm(weight, dim=1)).reciprocal_()
+        # a row of zeros has no direction: its length counts as 1
+        inverse = torch.threshold_(sq_norms(weight).sqrt_(), 0.0, 1.0).reciprocal_()
         v = weight * (inverse * _number(-s, x.dtype)).unsqueeze(-1)
         t = torch.mm(v, points.T).T if weight.size(0) < _FEW else torch.mm(points, v.T)
         if x.size(1) > points.size(1):
@@ -186,8 +189,7 @@ class Horospheres(_Map):
             least = (row + r).div_(r + base) if x.size(1) > points.size(1) else (r + r).div_(r + one)
             t.clamp_min_(least.neg_().unsqueeze(-1))
         f = t.log1p_()
-        out = torch.empty(f.shape, dtype=f.dtype)
-        return torch.addcmul(offset, f, scale, value=1 / s, out=out), (inverse, base, row, f)
+        return torch.addcmul(offset, f, scale, value=1 / s, out=q.new_empty(f.shape)), (inverse, base, row, f)
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:
@@ -206,7 +208,7 @@ class Horospheres(_Map):
             return (*_again(plain, (x, weight, scale, offset), grad), None, None, None, None, None)
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
-        ones = torch.ones(len(grad), dtype=grad.dtype)
+        ones = _constant(len(grad), 1.0, grad.dtype)
         d_offset = torch.mv(grad.T, ones)
         part = grad * f
         inverse_s = _number(1 / s, x.dtype)
@@ -259,9 +261,9 @@ class Translate(_Map):
         cosh = torch.addcmul(one, sinh, sinh).sqrt_()
         scale = sinh.mul_(factor).div_(r)
         part = scale / (cosh + one)
-        p = b * (rate * scale_b)
+        p = _times(b, rate * scale_b)
         t = torch.mv(w, p)
-        beta = torch.addcmul(torch.full((), cosh_b, dtype=w.dtype), t, part).mul_(scale)
+        beta = torch.addcmul(one, t, part, value=1 / cosh_b).mul_(_times(scale, cosh_b))
         z = torch.addcmul(p, beta.unsqueeze(-1), w)
         z2 = sq_norms(z).clamp_min_(_TINY)
         root, top = z2.sqrt(), (z2 + one).sqrt_()
@@ -311,7 +313,7 @@ class Translate(_Map):
         d_w.addcmul_(d_q.unsqueeze(-1), w).addcmul_(along_p.unsqueeze(-1), p)
         d_cosh_b = torch.dot(d_beta, scale).item()
         along = rate * scale_b_slope * torch.dot(d_p, b).item() + d_cosh_b * scale_b / 2
-        d_b = (d_p * (rate * scale_b)).add_(b, alpha=2 * rate * rate * along)
+        d_b = _times(d_p, rate * scale_b).add_(b, alpha=2 * rate * rate * along)
         return d_w, d_b, None, None, None, None, None, None
 
 

@@ -46,7 +46,7 @@ class _Linear(nn.Module):
 
     def dropped(self, weight: Tensor) -> Tensor:
         """The weight with DropConnect."""
-        return F.dropout(weight, self.dropout, self.training)
+        return F.dropout(weight, self.dropout) if self.training and self.dropout > 0 else weight
 
     def forward(self, x: Tensor | Lifted) -> Tensor:
         y = self.transform(check_points(x, self.space, self.in_channels, self))

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from hypergraph.geometry.lorentz import busemann_floor
 from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, shrink, sinhc
@@ -37,6 +38,8 @@ def _rate(space: Space) -> Any:
 
 def _can_fuse(rate: Any, u: Tensor) -> bool:
     if not isinstance(rate, float) or torch._C._are_functorch_transforms_active():
+        return False
+    if forward_ad._current_level >= 0:  # gradients by hand go backward
         return False
     return u.dim() == 2 and u.numel() > 0 and u.dtype.itemsize >= 4
 
@@ -86,7 +89,7 @@ def busemann(x: Tensor, v: Tensor, space: Space, *, scale: Tensor, offset: Tenso
     limit = radius_limit(x.dtype) if space.model == "poincare" else math.sinh(distance_limit(x.dtype))
 
     def inside(x: Tensor) -> Tensor:
-        points = x.detach()[:, x.size(1) - v.size(1) :]
+        points = x.detach() if space.model == "poincare" else x.detach()[:, 1:]
         q = fused.sq_norms(points, s * s)
         farthest = q.max().item()
         if not farthest <= limit * limit:
@@ -121,7 +124,10 @@ def affine(u: Tensor, weight: Tensor, b: Tensor, space: Space) -> Tensor:
         or not _can_fuse(rate := _rate(space), u)
     ):
         return translate((u @ weight.mT).to(weight.dtype), b, space)
-    return _in_blocks(lambda u: _translate_fused(u @ weight.mT, b, rate), u)
+    # for a matrix that is laid out anew autograd transposes u, not the gradient: with few features the one is
+    # three times faster than the other
+    transposed = weight.mT.contiguous()
+    return _in_blocks(lambda u: _translate_fused(u @ transposed, b, rate), u)
 
 
 def _translate_fused(w: Tensor, b: Tensor, rate: float) -> Tensor:
