@@ -18,14 +18,14 @@ from torch import Tensor
 
 from hypergraph.memory import empty
 
-_TINY = 1e-30  # stands in for a squared norm of 0 under a division
+_TINY = 1e-30  # is added to squared norms, so that one can divide by them
 # With fewer columns a matrix is kept column by column: vector code runs along the rows, which are many.
 _FEW = 16
 
 
 def sq_norms(u: Tensor, factor: float = 1.0) -> Tensor:
-    """``factor`` times the squared norm of every row: shape ``(rows,)``."""
-    return torch.mv(u * u, _constant(u.size(1), factor, u.dtype))
+    """``factor`` times the squared norm of every row, kept off 0: shape ``(rows,)``."""
+    return torch.addmv(_constant(1, _TINY, u.dtype), u * u, _constant(u.size(1), factor, u.dtype))
 
 
 def _dots(a: Tensor, b: Tensor) -> Tensor:
@@ -56,8 +56,12 @@ def _within(x: Tensor, limit: float) -> Tensor:
     return x.clone().le_(_number(limit, x.dtype))
 
 
-def _again(plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor) -> tuple[Tensor, ...]:
-    return torch.autograd.grad(plain(*inputs), inputs, grad, create_graph=True)
+def _again(
+    plain: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor
+) -> tuple[Tensor | None, ...]:
+    needed = [x for x in inputs if x.requires_grad]
+    found = iter(torch.autograd.grad(plain(*inputs), needed, grad, create_graph=True))
+    return tuple(next(found) if x.requires_grad else None for x in inputs)
 
 
 class _Map(torch.autograd.Function):
@@ -126,7 +130,7 @@ class BallExp0(_Map):
     def compute(
         u: Tensor, s: float, limit: float, plain: Callable[..., Tensor]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        q = sq_norms(u, s * s).clamp_min_(_TINY)
+        q = sq_norms(u, s * s)
         r = q.sqrt()
         tanh = r.clamp_max(limit).tanh_()
         factor = tanh / r
@@ -173,7 +177,7 @@ class Horospheres(_Map):
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         one = _number(1.0, x.dtype)
         # a row of zeros has no direction: its length counts as 1
-        inverse = torch.threshold_(sq_norms(weight).sqrt_(), 0.0, 1.0).reciprocal_()
+        inverse = torch.threshold_(sq_norms(weight), _TINY, 1.0).rsqrt_()
         v = weight * (inverse * _number(-s, x.dtype)).unsqueeze(-1)
         t = torch.mm(v, points.T).T if weight.size(0) < _FEW else torch.mm(points, v.T)
         if x.size(1) > points.size(1):
@@ -236,16 +240,19 @@ class Horospheres(_Map):
 
 
 class Translate(_Map):
-    """:func:`hypergraph.nn.radial.translate`: 4 passes over the matrix forward and 8 back.
+    """:func:`hypergraph.nn.radial.affine` of u and weight, or ``translate`` where the weight is ``None``.
 
-    ``q`` holds the scaled squared norms of w, and ``q_b`` is that of b; ``clipped`` says whether any row,
-    before or after, is beyond ``limit``. The formula is in the plain version.
+    ``w`` holds their product, or u; ``q`` the scaled squared norms of its rows, and ``q_b`` is that of b;
+    ``clipped`` says whether any row, before or after, is beyond ``limit``. The formula is in the plain
+    version.
     """
 
     @staticmethod
     def compute(
-        w: Tensor,
+        u: Tensor,
+        weight: Tensor | None,
         b: Tensor,
+        w: Tensor,
         q: Tensor,
         q_b: float,
         rate: float,
@@ -255,7 +262,6 @@ class Translate(_Map):
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         one, factor = _number(1.0, w.dtype), _number(rate, w.dtype)
         scale_b, cosh_b, _ = _sinh_number(q_b)
-        q = q.clamp_min(_TINY)
         r = q.sqrt()
         sinh = r.clamp_max(limit).sinh_() if clipped else r.sinh()
         cosh = torch.addcmul(one, sinh, sinh).sqrt_()
@@ -265,26 +271,27 @@ class Translate(_Map):
         t = torch.mv(w, p)
         beta = torch.addcmul(one, t, part, value=1 / cosh_b).mul_(_times(scale, cosh_b))
         z = torch.addcmul(p, beta.unsqueeze(-1), w)
-        z2 = sq_norms(z).clamp_min_(_TINY)
+        z2 = sq_norms(z)
         root, top = z2.sqrt(), (z2 + one).sqrt_()
         angle = torch.addcdiv(root, z2, top + one).log1p_()
         slope = (angle.clamp_max_(limit) if clipped else angle).div_(root.mul_(factor))
-        return z.mul_(slope.unsqueeze(-1)), (q, scale, cosh, part, p, t, beta, z2, top, slope)
+        return z.mul_(slope.unsqueeze(-1)), (scale, cosh, part, p, t, beta, z2, top, slope)
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:
-        u, kept = Translate.compute(*inputs)
-        ctx.save_for_backward(*inputs[:2], *kept)
-        ctx.given = inputs[3:]
-        return u
+        out, kept = Translate.compute(*inputs)
+        ctx.save_for_backward(*inputs[:5], *kept)
+        ctx.given = inputs[5:]
+        return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        w, b, q, scale, cosh, part, p, t, beta, z2, top, slope = ctx.saved_tensors
+        u, weight, b, w, q, scale, cosh, part, p, t, beta, z2, top, slope = ctx.saved_tensors
         q_b, rate, limit, clipped, plain = ctx.given
         grad = grads[0]
         if torch.is_grad_enabled():
-            return (*_again(plain, (w, b), grad), None, None, None, None, None, None)
+            d_u, *d_weight, d_b = _again(plain, (u, b) if weight is None else (u, weight, b), grad)
+            return d_u, *(d_weight or [None]), d_b, *[None] * 7
         scale_b, cosh_b, scale_b_slope = _sinh_number(q_b)
         grad_w = _dots(grad, w)
         # u = slope(z2) z; where clipped, slope goes as 1/|z|. Near 0 the difference is mere rounding, but it is
@@ -314,7 +321,11 @@ class Translate(_Map):
         d_cosh_b = torch.dot(d_beta, scale).item()
         along = rate * scale_b_slope * torch.dot(d_p, b).item() + d_cosh_b * scale_b / 2
         d_b = _times(d_p, rate * scale_b).add_(b, alpha=2 * rate * rate * along)
-        return d_w, d_b, None, None, None, None, None, None
+        if weight is None:
+            return d_w, None, d_b, *[None] * 7
+        d_u = torch.mm(d_w, weight) if ctx.needs_input_grad[0] else None
+        # with few features u is the one to transpose: that takes a third of the time
+        return d_u, torch.mm(u.T, d_w).T, d_b, *[None] * 7
 
 
 def _sinh_number(q: float) -> tuple[float, float, float]:

@@ -113,7 +113,7 @@ def translate(w: Tensor, b: Tensor, space: Space) -> Tensor:
     rate = _rate(space)
     if not _can_fuse(rate, w):
         return _translate(w, b, rate)
-    return _in_blocks(lambda w: _translate_fused(w, b, rate), w)
+    return _in_blocks(lambda w: _translate_fused(w, None, b, rate), w)
 
 
 def affine(u: Tensor, weight: Tensor, b: Tensor, space: Space) -> Tensor:
@@ -124,22 +124,25 @@ def affine(u: Tensor, weight: Tensor, b: Tensor, space: Space) -> Tensor:
         or not _can_fuse(rate := _rate(space), u)
     ):
         return translate((u @ weight.mT).to(weight.dtype), b, space)
-    # for a matrix that is laid out anew autograd transposes u, not the gradient: with few features the one is
-    # three times faster than the other
-    transposed = weight.mT.contiguous()
-    return _in_blocks(lambda u: _translate_fused(u @ transposed, b, rate), u)
+    return _in_blocks(lambda u: _translate_fused(u, weight, b, rate), u)
 
 
-def _translate_fused(w: Tensor, b: Tensor, rate: float) -> Tensor:
-    limit = distance_limit(w.dtype)
-    given, b_given = w.detach(), b.detach()
-    q = fused.sq_norms(given, rate * rate)
+def _translate_fused(u: Tensor, weight: Tensor | None, b: Tensor, rate: float) -> Tensor:
+    def plain(u: Tensor, *rest: Tensor) -> Tensor:
+        *weights, b = rest
+        return _translate(u @ weights[0].mT if weights else u, b, rate)
+
+    limit = distance_limit(u.dtype)
+    w, b_given = u.detach(), b.detach()
+    if weight is not None:
+        w = torch.mm(w, weight.detach().T)
+    q = fused.sq_norms(w, rate * rate)
     reach, q_b = q.max().item() ** 0.5, rate * rate * torch.dot(b_given, b_given).item()
     if not (q_b <= limit * limit and reach < math.inf):
-        return _translate(w, b, rate)
+        return plain(u, b) if weight is None else plain(u, weight, b)
     # by the triangle inequality nothing is clipped where the sum is within
     clipped = reach + q_b**0.5 > limit
-    return fused.Translate.run(w, b, q, q_b, rate, limit, clipped, lambda w, b: _translate(w, b, rate))
+    return fused.Translate.run(u, weight, b, w, q, q_b, rate, limit, clipped, plain)
 
 
 def _translate(w: Tensor, b: Tensor, rate: Any) -> Tensor:
