@@ -192,8 +192,14 @@ class Horospheres(_Map):
             r = q.sqrt()
             least = (row + r).div_(r + base) if x.size(1) > points.size(1) else (r + r).div_(r + one)
             t.clamp_min_(least.neg_().unsqueeze(-1))
-        f = t.log1p_()
-        return torch.addcmul(offset, f, scale, value=1 / s, out=q.new_empty(f.shape)), (inverse, base, row, f)
+        f = t.log1p()
+        return torch.addcmul(offset, f, scale, value=1 / s, out=q.new_empty(f.shape)), (
+            inverse,
+            base,
+            row,
+            t,
+            f,
+        )
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:
@@ -204,7 +210,7 @@ class Horospheres(_Map):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        x, weight, scale, offset, points, inverse, base, row, f = ctx.saved_tensors
+        x, weight, scale, offset, points, inverse, base, row, t, f = ctx.saved_tensors
         s, plain = ctx.given
         lorentz = x.size(1) > points.size(1)
         grad = grads[0]
@@ -219,7 +225,7 @@ class Horospheres(_Map):
         d_scale = torch.mv(part.T, ones).mul_(inverse_s)
         # dt = G / (1 + t), times the factor of f
         factor = scale * inverse_s
-        d_t = torch.neg(f, out=part).exp_().mul_(grad)
+        d_t = torch.div(grad, torch.add(t, _number(1.0, x.dtype), out=part), out=part)
         d_row = torch.mv(d_t, factor)
         # a direction has no gradient along itself: there go the sums of dt (t - row) = G - dt (1 + row)
         along = torch.addmv(d_offset, d_t.T, row + ones, alpha=-1).mul_(factor).mul_(inverse).mul_(inverse)
@@ -294,8 +300,8 @@ class Translate(_Map):
             return d_u, *(d_weight or [None]), d_b, *[None] * 7
         scale_b, cosh_b, scale_b_slope = _sinh_number(q_b)
         grad_w = _dots(grad, w)
-        # u = slope(z2) z; where clipped, slope goes as 1/|z|. Near 0 the difference is mere rounding, but it is
-        # multiplied by z twice; its bounds are those of the true derivative of asinh(r)/r
+        # u = slope(z2) z; where clipped, slope goes as 1/|z|. Near 0 the difference is mere rounding, but it
+        # is multiplied by z twice; its bounds are those of the true derivative of asinh(r)/r
         bend = _within(z2, math.sinh(limit) ** 2).div_(top) if clipped else top.reciprocal()
         bend.sub_(slope, alpha=rate).div_(z2).clamp_(-1 / 3, 0)
         d_z2 = torch.addcmul(torch.mv(grad, p), beta, grad_w).mul_(bend).mul_(_number(1 / rate, w.dtype))

@@ -107,11 +107,11 @@ class TangentLinear(_Linear):
         return exp0(self.tangent(x if isinstance(x, Lifted) else self.space.log0(x)), self.space)
 
     def tangent(self, u: Tensor | Lifted) -> Tensor:
-        weight = self.dropped(self.weight)
-        if self.bias is not None and not isinstance(u, Lifted):
-            return affine(u, weight, self.bias, self.space)
+        weight, bias, space = self.dropped(self.weight), self.bias, self.space
+        if bias is not None and not isinstance(u, Lifted):
+            return affine(u, weight, bias, space)
         w = u.log0(weight) if isinstance(u, Lifted) else product(u, weight)
-        return bound(w, self.space) if self.bias is None else translate(w, self.bias, self.space)
+        return bound(w, space) if bias is None else translate(w, bias, space)
 
 
 class _Directions(_Linear):
