@@ -167,6 +167,19 @@ def test_a_gradient_step_on_real_data_is_finite(name: str, data_dir: Path) -> No
         assert math.isfinite(loss.item()), (name, entry.name)
 
 
+@pytest.mark.parametrize("given", ["dense", "sparse"])
+def test_second_derivative_by_weights_with_fixed_features(given: str) -> None:
+    encoder, edge_index = make(HGCN, PoincareBall(-0.5), act="tanh"), edges()
+    x = features() if given == "dense" else SparseMatrix(sparse(features()))
+    parameters = dict(encoder.named_parameters())
+
+    def forward(*values: Tensor) -> Tensor:
+        return torch.func.functional_call(encoder, dict(zip(parameters, values)), (x, edge_index))[:3]
+
+    values = tuple(p.detach().requires_grad_() for p in parameters.values())
+    assert torch.autograd.gradgradcheck(forward, values)
+
+
 def test_dropout_acts_on_weights_in_training_only() -> None:
     x, edge_index = features(), edges()
     for cls, space in ((HGCN, PoincareBall(-0.5)), (HNN, Lorentz(-0.5)), (GCN, None), (MLP, None)):
