@@ -125,7 +125,7 @@ class Encoder(nn.Module):
 
     def _lift(self, x: Tensor | SparseMatrix) -> Tensor | Lifted:
         if isinstance(x, Tensor):
-            return bound(x if self.clip is None else clip_norm(x, self.clip), self.space)
+            return _lift_rows(x, self.space, self.clip)
         if self.clip is not None:
             x = x.scale_rows((self.clip / x.sq_norms().sqrt().clamp_min(1e-30)).clamp_max(1))
         return Lifted(x, self.space)
@@ -135,6 +135,26 @@ class Encoder(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.hidden_channels}, "
             f"num_layers={self.num_layers}, {self.space})"
         )
+
+
+class _Step(nn.Module):
+    """A function of node features, as torch.fx sees it: it looks into functions, and takes modules whole."""
+
+    def __init__(self, function: Callable[..., Tensor], space: Space, *given: Any) -> None:
+        super().__init__()
+        self.function = function
+        self.space = space
+        self.given = given
+
+    def reset_parameters(self) -> None:
+        """Nothing is drawn at random."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x, self.space, *self.given)
+
+
+def _lift_rows(x: Tensor, space: Space, clip: float | None) -> Tensor:
+    return bound(x if clip is None else clip_norm(x, clip), space)
 
 
 class HGCN(Encoder):
@@ -167,10 +187,21 @@ class HGCN(Encoder):
     ) -> Tensor:
         if edge_index is None:
             raise InputError("HGCN needs a graph: pass edge_index.")
-        u: Any = self.lift(x)
+        if isinstance(x, tuple):
+            raise InputError(
+                "HGCN takes one matrix of features; for several types of nodes use to_hetero(HGCN(...), "
+                "metadata), and put the head after it."
+            )
+        traced = isinstance(x, torch.fx.Proxy)  # by PyG's to_hetero
+        u: Any = self._step("first", x, _lift_rows, self.clip) if traced else self.lift(x)
         for conv in self.layers:
             u = conv(u, edge_index, edge_weight, tangent=True)
-        return exp0(u, self.space)
+        return self._step("last", u, exp0) if traced else exp0(u, self.space)
+
+    def _step(self, name: str, x: Any, function: Callable[..., Tensor], *given: Any) -> Any:
+        """A function of nodes as a submodule, of which to_hetero makes a copy for each of their types."""
+        setattr(self, name, _Step(function, self.space, *given))
+        return x.tracer.create_proxy("call_module", name, (x,), {})
 
 
 class HNN(Encoder):

@@ -9,6 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch_geometric.data import HeteroData
+from torch_geometric.nn import to_hetero
 
 from hypergraph.datasets import load_graph, prepare_features
 from hypergraph.errors import InputError
@@ -234,6 +236,58 @@ def test_autocast_runs() -> None:
             out = encoder(given, edge_index)
         assert out.dtype == torch.float32
         torch.testing.assert_close(out, expected, rtol=0.05, atol=0.05)
+
+
+KINDS = [("paper", "by", "author"), ("author", "of", "paper"), ("paper", "cites", "paper")]
+
+
+def hetero() -> HeteroData:
+    data = HeteroData()
+    data["paper"].x, data["author"].x = 2 * torch.randn(NODES, FEATURES), torch.randn(7, FEATURES)
+    for kind in KINDS:
+        ends = (data[kind[0]].num_nodes, data[kind[2]].num_nodes)
+        data[kind].edge_index = torch.stack([torch.randint(0, size, (30,)) for size in ends])
+    return data
+
+
+@pytest.mark.parametrize("learnable", [False, True])
+@pytest.mark.parametrize("model", [PoincareBall, Lorentz])
+def test_to_hetero(model: type, learnable: bool) -> None:
+    data, space = hetero(), model(-0.5, learnable=learnable)
+    encoder = to_hetero(HGCN(FEATURES, DIM, 2, space, clip=1.5), data.metadata())
+    out = encoder(data.x_dict, data.edge_index_dict)
+    u = {kind: clip(x, 1.5) for kind, x in data.x_dict.items()}
+    for layer in encoder.layers:
+        sums = {kind: torch.zeros(()) for kind in u}
+        for kind, conv in zip(KINDS, layer.values(), strict=True):
+            pair = u[kind[0]] if kind[0] == kind[2] else (u[kind[0]], u[kind[2]])
+            sums[kind[2]] = sums[kind[2]] + conv(pair, data[kind].edge_index, tangent=True)
+        u = sums
+    head = make_head("bmlr-p" if model is PoincareBall else "bmlr-l", DIM, 3, space)
+    for kind, points in out.items():
+        torch.testing.assert_close(points, space.exp0(u[kind]))
+        head(points).sum().backward(retain_graph=True)
+    assert all(p.grad is not None for p in encoder.layers.parameters())
+
+
+def test_to_hetero_takes_parts_whole() -> None:
+    data, space = hetero(), PoincareBall(-0.5)
+
+    class Net(nn.Module):
+        def __init__(self, encoder: nn.Module) -> None:
+            super().__init__()
+            self.encoder, self.head = encoder, make_head("bmlr-p", DIM, 3, space)
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            return self.head(
+                self.encoder(x) if isinstance(self.encoder, HNN) else self.encoder(x, edge_index)
+            )
+
+    net = to_hetero(Net(HNN(FEATURES, DIM, 2, space)), data.metadata())
+    assert net(data.x_dict, data.edge_index_dict)["author"].shape == (7, 3)
+    net = to_hetero(Net(HGCN(FEATURES, DIM, 2, space)), data.metadata())
+    with pytest.raises(InputError, match=r"to_hetero\(HGCN"):
+        net(data.x_dict, data.edge_index_dict)
 
 
 @pytest.mark.skipif(
