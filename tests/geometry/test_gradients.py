@@ -60,6 +60,28 @@ def test_derivatives_where_points_are_clipped(
     assert gradgradcheck(call, (curvature, far), atol=1e-4)
 
 
+@pytest.mark.parametrize("where", ["first", "all"])
+@pytest.mark.parametrize(
+    ("model", "name"), [(model, name) for model, name in NAMES if set(KINDS.get(name, "p")) <= set("pvu")]
+)
+def test_a_clipped_row_changes_nothing_for_the_others(model: str, name: str, where: str) -> None:
+    """Where nothing is clipped the factors are left out: with a far row in some or all arguments the rest
+    goes another way, to the same values and gradients."""
+    K = torch.tensor(-0.5, dtype=torch.float64, requires_grad=True)
+    args = arguments(model, name, -0.5)
+    far = [1e6 * (i + 1) * torch.ones_like(a[:1]) for i, a in enumerate(args)]
+    with_far = [
+        torch.cat([a, f if where == "all" or i == 0 else a[:1]]) for i, (a, f) in enumerate(zip(args, far))
+    ]
+    results = []
+    for given in (args, with_far):
+        given = [a.requires_grad_() for a in given]
+        out = operator(model, name)(*given, K=K)[:4]
+        grads = torch.autograd.grad(out.square().sum(), [*given, K], materialize_grads=True)
+        results.append((out.detach(), *(g[:4] for g in grads[:-1]), grads[-1]))
+    torch.testing.assert_close(*results, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["tanhc", "artanhc", "sinhc", "asinhc"])
 def test_radial_functions(name: str) -> None:
     # on both sides of the Taylor branch, and at 0
