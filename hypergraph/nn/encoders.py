@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -138,19 +139,26 @@ class Encoder(nn.Module):
 
 
 class _Step(nn.Module):
-    """A function of node features, as torch.fx sees it: it looks into functions, and takes modules whole."""
+    """A function of node features, as torch.fx sees it: it looks into functions, and takes modules whole.
+
+    The model that is traced keeps its state as it was; the copies that to_hetero makes have their own space.
+    """
 
     def __init__(self, function: Callable[..., Tensor], space: Space, *given: Any) -> None:
         super().__init__()
         self.function = function
-        self.space = space
-        self.given = given
+        self.given = (space, *given)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Step:
+        own = _Step(self.function, *copy.deepcopy(self.given, memo))
+        own.space = own.given[0]
+        return own
 
     def reset_parameters(self) -> None:
         """Nothing is drawn at random."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.function(x, self.space, *self.given)
+        return self.function(x, *self.given)
 
 
 def _lift_rows(x: Tensor, space: Space, clip: float | None) -> Tensor:

@@ -254,7 +254,10 @@ def hetero() -> HeteroData:
 @pytest.mark.parametrize("model", [PoincareBall, Lorentz])
 def test_to_hetero(model: type, learnable: bool) -> None:
     data, space = hetero(), model(-0.5, learnable=learnable)
-    encoder = to_hetero(HGCN(FEATURES, DIM, 2, space, clip=1.5), data.metadata())
+    original = HGCN(FEATURES, DIM, 2, space, clip=1.5)
+    state = set(original.state_dict())
+    encoder = to_hetero(original, data.metadata())
+    assert set(original.state_dict()) == state
     out = encoder(data.x_dict, data.edge_index_dict)
     u = {kind: clip(x, 1.5) for kind, x in data.x_dict.items()}
     for layer in encoder.layers:
@@ -268,6 +271,7 @@ def test_to_hetero(model: type, learnable: bool) -> None:
         torch.testing.assert_close(points, space.exp0(u[kind]))
         head(points).sum().backward(retain_graph=True)
     assert all(p.grad is not None for p in encoder.layers.parameters())
+    assert len(list(encoder.last.parameters())) == 2 * learnable
 
 
 def test_to_hetero_takes_parts_whole() -> None:
