@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from types import ModuleType
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,8 @@ from hypergraph.errors import InputError
 from hypergraph.geometry import euclidean, lorentz, poincare
 from hypergraph.geometry.numerics import clip as clip_norm
 from hypergraph.sparse import csr_tensor
+
+S = TypeVar("S", bound="Space")
 
 
 class Curvature(nn.Module):
@@ -58,6 +61,10 @@ class Space(nn.Module):
     def K(self) -> Tensor:
         """The curvature, a 0-d tensor."""
         raise NotImplementedError
+
+    def train(self: S, mode: bool = True) -> S:
+        """Set the mode; the layers that share a space each pass it on, and once is enough."""
+        return self if self.training == mode else super().train(mode)
 
     def ambient(self, n: int) -> int:
         """The number of coordinates of a point of the n-dimensional space."""
@@ -195,7 +202,8 @@ class _Hyperbolic(Space):
     @property
     def K(self) -> Tensor:
         """The curvature, a negative 0-d tensor."""
-        return self.curvature()
+        curvature = self.curvature
+        return curvature() if curvature.learnable else curvature.value
 
     def extra_repr(self) -> str:
         return f"K={self.K.item():g}" + (", learnable" if self.curvature.learnable else "")

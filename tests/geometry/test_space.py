@@ -188,6 +188,6 @@ def test_compile_through_a_space_under_autocast(model: type[Space]) -> None:
 
 def test_every_operator_is_tried() -> None:
     """A new operator of the Space has to join the tables of the tests."""
-    other = {"contains", "origin", "ambient", "lift", "to_poincare", "to_lorentz", "extra_repr"}
+    other = {"contains", "origin", "ambient", "lift", "to_poincare", "to_lorentz", "extra_repr", "train"}
     methods = {m for m in vars(Space) if not m.startswith("_") and callable(getattr(Space, m))} - other
     assert methods == set(KINDS)
