@@ -209,10 +209,8 @@ def times(a: Factor, x: Tensor) -> Tensor:
 
 
 def combine(a: Factor, x: Tensor, b: Factor, y: Tensor, z: Tensor | None = None) -> Tensor:
-    """ax + by, or z + ax + by, with numbers a and b for each row: a last dimension of 1.
-
-    Or, without z, for all rows.
-    """
+    """ax + by, or z + ax + by, with numbers a and b for each row: a last dimension of 1; or, without z, with
+    one number for all."""
     if not isinstance(a, Tensor):
         if not isinstance(b, Tensor):
             return torch.add(x, y, alpha=b) if a == 1 else torch.add(times(b, y), x, alpha=a)
@@ -230,16 +228,14 @@ def _combine(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None) -> Te
 
 def join(t: Tensor, a: Factor, x: Tensor) -> Tensor:
     """[t, ax]: a coordinate t and vectors x, each times its number, or all times 1."""
-    if not isinstance(a, Tensor):
-        return torch.cat([t.expand(*x.shape[:-1], 1), x], -1)
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or not isinstance(a, Tensor):
         return _join(t, a, x)
     return _Join.apply(t, a, x)
 
 
-def _join(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
-    a = a * x
-    return torch.cat([t.expand(*a.shape[:-1], 1), a], -1)
+def _join(t: Tensor, a: Factor, x: Tensor) -> Tensor:
+    x = times(a, x)
+    return torch.cat([t.expand(*x.shape[:-1], 1), x], -1)
 
 
 def transformed() -> bool:
@@ -248,7 +244,7 @@ def transformed() -> bool:
 
 
 # Numbers in a block of rows: what is computed of it stays in the cache, and its memory is taken again.
-_BLOCK = 2**17
+_BLOCK = 2**18
 
 
 def row_dot(x: Tensor, y: Tensor) -> Tensor:
