@@ -44,16 +44,18 @@ def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Ten
             = target) as a ``torch.sparse`` tensor or a ``torch_sparse.SparseTensor``.
         edge_weight: the weights that belong to an ``edge_index``.
     """
-    if hasattr(graph, "to_torch_sparse_coo_tensor"):
-        graph = graph.to_torch_sparse_coo_tensor()
-    if not isinstance(graph, Tensor):
+    foreign = hasattr(graph, "to_torch_sparse_coo_tensor")
+    if not (isinstance(graph, Tensor) or foreign):
         raise InputError(
             f"A graph is an edge_index tensor of shape (2, edges) or a sparse adjacency, not a "
             f"{type(graph).__name__}."
         )
-    if graph.layout in _SPARSE:
+    if foreign or graph.layout in _SPARSE:
         if edge_weight is not None:
             raise InputError("A sparse adjacency holds its own weights; pass no edge_weight with it.")
+        if foreign:
+            target, source, weight = graph.coo()
+            return torch.stack([source, target]), weight
         graph = graph.to_sparse_coo().coalesce()
         return graph.indices().flip(0), graph.values()
     return (graph.as_tensor() if hasattr(graph, "as_tensor") else graph), edge_weight

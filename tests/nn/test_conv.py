@@ -170,8 +170,12 @@ def test_torch_sparse_tensor() -> None:
 
     conv, edge_index = make(PoincareBall(-0.5)), edges().unique(dim=1)
     x = points(conv.space)
-    adj_t = SparseTensor.from_edge_index(edge_index, sparse_sizes=(NODES, NODES)).t()
-    torch.testing.assert_close(conv(x, adj_t), conv(x, edge_index))
+    weight = torch.rand(edge_index.size(1), dtype=torch.float64)
+    for given in (None, weight):
+        adj_t = SparseTensor.from_edge_index(edge_index, given, sparse_sizes=(NODES, NODES)).t()
+        torch.testing.assert_close(conv(x, adj_t), conv(x, edge_index, given))
+    with pytest.raises(InputError, match="holds its own weights"):
+        conv(x, adj_t, weight)
 
 
 @pytest.mark.skipif(

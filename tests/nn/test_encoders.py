@@ -298,6 +298,7 @@ def test_to_hetero_takes_parts_whole() -> None:
     importlib.util.find_spec("pyg_lib") is None and importlib.util.find_spec("torch_sparse") is None,
     reason="NeighborLoader needs pyg-lib or torch-sparse, and neither is installed",
 )
+@pytest.mark.filterwarnings("ignore:Using 'NeighborSampler' without a 'pyg-lib' installation")
 def test_neighbor_loader() -> None:
     from torch_geometric.data import Data
     from torch_geometric.loader import NeighborLoader
