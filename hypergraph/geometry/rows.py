@@ -247,16 +247,18 @@ def transformed() -> bool:
 _BLOCK = 2**18
 
 
-def row_dot(x: Tensor, y: Tensor) -> Tensor:
-    """:func:`dot` without a gradient."""
+def row_dot(x: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
+    """:func:`dot` without a gradient; with a weight for each coordinate, where given."""
     if x.is_cuda or x.shape != y.shape or x.numel() <= _BLOCK or transformed():
-        return (x * y).sum(-1, keepdim=True)
+        product = x * y
+        return product.sum(-1, keepdim=True) if weights is None else product @ weights.unsqueeze(-1)
     columns = x.size(-1)
     rows = max(_BLOCK // columns, 1)
     # to page in the product takes longer than to compute it, and a sum over few columns twice as long as a
     # product with a vector
-    out, product, ones = x.new_empty(*x.shape[:-1], 1), x.new_empty(rows, columns), x.new_ones(columns)
+    out, product = x.new_empty(*x.shape[:-1], 1), x.new_empty(rows, columns)
+    weights = x.new_ones(columns) if weights is None else weights
     blocks = (z.reshape(-1, z.size(-1)).split(rows) for z in (x, y, out))
     for a, b, sums in zip(*blocks):
-        torch.mv(torch.mul(a, b, out=product[: len(a)]), ones, out=sums.squeeze(-1))
+        torch.mv(torch.mul(a, b, out=product[: len(a)]), weights, out=sums.squeeze(-1))
     return out

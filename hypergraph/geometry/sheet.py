@@ -38,30 +38,34 @@ def _asinh(q: Tensor) -> tuple[Tensor, Tensor]:
     return t.add_(q.div(root.add_(1))).log1p_(), half_sinh
 
 
-def _one_plus_time(x: Tensor, s: Tensor) -> Tensor:
-    """1 + s x_t, between its values at the origin and at the limit."""
-    return (s * x[..., 0]).add_(1).clamp(2, 1 + math.cosh(distance_limit(x.dtype)))
+def _ratio(x: Tensor, y: Tensor, s: Tensor) -> Tensor:
+    """-(1 + s x_t) / (1 + s y_t), either between its values at the origin and at the limit."""
+    top, one = 1 + math.cosh(distance_limit(x.dtype)), x.new_ones(())
+    a = torch.addcmul(one, s, x[..., 0]).clamp(2, top)
+    return a / torch.addcmul(-one, s, y[..., 0], value=-1).clamp(-top, -2)
 
 
 def _chord(x: Tensor, y: Tensor, ratio: Tensor) -> Tensor:
-    """w = x - ratio y, exactly 0 at coinciding points, with the sign of its time changed."""
-    w = torch.addcmul(x, y, ratio.unsqueeze(-1), value=-1)
+    """w = x + ratio y, exactly 0 at coinciding points, with the sign of its time changed."""
+    w = torch.addcmul(x, y, ratio.unsqueeze(-1))
     w[..., 0].neg_()
     return w
 
 
 class _Dist(torch.autograd.Function):
-    # d = (2/s) asinh t, t = s/2 sqrt(b/a) |w_s|, w = x - (a/b) y, a = 1 + s x_t, b = 1 + s y_t. On the sheet
-    # the derivatives of t^2 / s^2 are b/2a and -1/2 times w with the sign of its time changed.
+    # d = (2/s) asinh t, t^2 = -s^2 |w_s|^2 / 4r, w = x + r y, r = -(1 + s x_t) / (1 + s y_t). On the sheet
+    # the derivatives of t^2 / s^2 are -1/2r and -1/2 times w with the sign of its time changed.
     generate_vmap_rule = True
 
     @staticmethod
     def forward(x: Tensor, y: Tensor, s: Tensor) -> tuple[Tensor, ...]:
-        a, b = _one_plus_time(x, s), _one_plus_time(y, s)
-        ratio = a / b
+        ratio = _ratio(x, y, s)
         w = _chord(x, y, ratio)
-        q = row_dot(w[..., 1:], w[..., 1:]).squeeze(-1) * (s * s / 4) / ratio
-        h, half_sinh = _asinh(torch.minimum(q, a * b))  # as s|w_s| < 2a on the sheet
+        weights = torch.cat([x.new_zeros(1), (-s * s / 4).expand(x.size(-1) - 1)])
+        q = row_dot(w, w, weights).squeeze(-1) / ratio
+        # what is off the sheet may overflow, also to nan
+        farthest = math.cosh(distance_limit(x.dtype)) ** 2
+        h, half_sinh = _asinh(q.nan_to_num(farthest).clamp_max(farthest))
         return h * (2 / s), w, ratio, half_sinh
 
     @staticmethod
@@ -76,10 +80,10 @@ class _Dist(torch.autograd.Function):
             return None, None, None
         x, y, s, d, w, ratio, half_sinh = ctx.saved_tensors
         if torch.is_grad_enabled():
-            ratio = _one_plus_time(x, s) / _one_plus_time(y, s)
+            ratio = _ratio(x, y, s)
             w, half_sinh = _chord(x, y, ratio), torch.sinh(s * d) / 2
         by_y = over_norm(-s / 2 * grad, half_sinh)
-        by_x = -by_y / ratio
+        by_x = by_y / ratio
         grad_s = None
         if ctx.needs_input_grad[2]:
             by_time = w[..., 0] * (by_x * x[..., 0] + by_y * y[..., 0])
