@@ -31,11 +31,11 @@ def _sinh_limit(x: Tensor) -> float:
 
 
 def _asinh(q: Tensor) -> tuple[Tensor, Tensor]:
-    r""":math:`h = \sinh^{-1}(t)` and :math:`\sinh(2h)/2`, at :math:`t = \sqrt q`; torch.asinh has no vector
-    code."""
+    r""":math:`h = \sinh^{-1}(t)`, in the place of q, and :math:`\sinh(2h)/2`, at :math:`t = \sqrt q`;
+    torch.asinh has no vector code."""
     t, root = q.sqrt(), (q + 1).sqrt_()
     half_sinh = t * root
-    return t.add_(q.div(root.add_(1))).log1p_(), half_sinh
+    return q.div_(root.add_(1)).add_(t).log1p_(), half_sinh
 
 
 def _ratio(x: Tensor, y: Tensor, s: Tensor) -> Tensor:
@@ -62,11 +62,11 @@ class _Dist(torch.autograd.Function):
         ratio = _ratio(x, y, s)
         w = _chord(x, y, ratio)
         weights = torch.cat([x.new_zeros(1), (-s * s / 4).expand(x.size(-1) - 1)])
-        q = row_dot(w, w, weights).squeeze(-1) / ratio
+        q = row_dot(w, w, weights).squeeze(-1).div_(ratio)
         # what is off the sheet may overflow, also to nan
         farthest = math.cosh(distance_limit(x.dtype)) ** 2
-        h, half_sinh = _asinh(q.nan_to_num(farthest).clamp_max(farthest))
-        return h * (2 / s), w, ratio, half_sinh
+        h, half_sinh = _asinh(q.nan_to_num_(farthest).clamp_max_(farthest))
+        return h.mul_(2 / s), w, ratio, half_sinh
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
