@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.rows import overflow, sq_norm, times, transformed
+from hypergraph.geometry.rows import at_hand, overflow, sq_norm, times
 
 P = ParamSpec("P")
 Scalar = float | Tensor
@@ -180,13 +180,17 @@ def unit(a: Tensor) -> Tensor:
     return times(over_length(a), a)
 
 
+def largest(u: Tensor) -> float:
+    """The largest coordinate, without its sign."""
+    low, high = u.detach().aminmax()
+    return max(-low.item(), high.item())
+
+
 def cap(u: Tensor) -> Scalar:
     """The row factor that cuts u to a length whose square and products are finite: 1 almost always."""
     with torch.no_grad():
-        if not (u.is_cuda or transformed()) and u.numel():
-            low, high = torch.aminmax(u)
-            if max(-low.item(), high.item()) <= 1e12 / u.size(-1):
-                return 1.0
+        if u.numel() and at_hand(u) and largest(u) <= 1e12 / u.size(-1):
+            return 1.0
         return bounded(u, -1.0, 1e12)[0]
 
 
@@ -271,7 +275,7 @@ def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Scalar, Tensor]:
     """
     square = sq_norm(x)
     q = -K * square
-    if not (q.is_cuda or transformed()) and q.numel() and q.detach().amax().item() <= limit * limit:
+    if q.numel() and at_hand(q) and q.detach().amax().item() <= limit * limit:
         return 1.0, q
     alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
     return _Bound.apply(q, alive, limit)

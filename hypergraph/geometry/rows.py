@@ -243,13 +243,18 @@ def transformed() -> bool:
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
 
 
+def at_hand(x: Tensor) -> bool:
+    """Whether one may look at the numbers, and write others to a given place: on the CPU, untransformed."""
+    return not (x.is_cuda or transformed())
+
+
 # Numbers in a block of rows: what is computed of it stays in the cache, and its memory is taken again.
 _BLOCK = 2**18
 
 
 def row_dot(x: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
     """:func:`dot` without a gradient; with a weight for each coordinate, where given."""
-    if x.is_cuda or x.shape != y.shape or x.numel() <= _BLOCK or transformed():
+    if x.shape != y.shape or x.numel() <= _BLOCK or not at_hand(x):
         product = x * y
         return product.sum(-1, keepdim=True) if weights is None else product @ weights.unsqueeze(-1)
     columns = x.size(-1)

@@ -175,12 +175,12 @@ class Horospheres(_Map):
         s: float,
         plain: Callable[..., Tensor],
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        one = _number(1.0, x.dtype)
+        one, lorentz = _number(1.0, x.dtype), x.size(1) > points.size(1)
         # a row of zeros has no direction: its length counts as 1
         inverse = torch.threshold_(sq_norms(weight), _TINY, 1.0).rsqrt_()
         v = weight * (inverse * _number(-s, x.dtype)).unsqueeze(-1)
         t = torch.mm(v, points.T).T if weight.size(0) < _FEW else torch.mm(points, v.T)
-        if x.size(1) > points.size(1):
+        if lorentz:
             base = (q + one).sqrt_()
             row = q / (base + one)
             t.add_(row.unsqueeze(-1))
@@ -190,7 +190,7 @@ class Horospheres(_Map):
             t.add_(q.unsqueeze(-1)).div_(base.unsqueeze(-1))
         if near:
             r = q.sqrt()
-            least = (row + r).div_(r + base) if x.size(1) > points.size(1) else (r + r).div_(r + one)
+            least = (row + r).div_(r + base) if lorentz else (r + r).div_(r + one)
             t.clamp_min_(least.neg_().unsqueeze(-1))
         f = t.log1p()
         return torch.addcmul(offset, f, scale, value=1 / s, out=q.new_empty(f.shape)), (

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import asinhc, distance_limit, radius_limit, shrink, sinhc
-from hypergraph.geometry.rows import sq_norm
+from hypergraph.geometry.numerics import asinhc, distance_limit, largest, radius_limit, shrink, sinhc
+from hypergraph.geometry.rows import sq_norm, transformed
 from hypergraph.geometry.space import Space
 from hypergraph.nn import fused
 from hypergraph.sparse import SparseMatrix, spmm
@@ -37,7 +37,7 @@ def _rate(space: Space) -> Any:
 
 
 def _can_fuse(rate: Any, u: Tensor) -> bool:
-    if not isinstance(rate, float) or torch._C._are_functorch_transforms_active():
+    if not isinstance(rate, float) or transformed():
         return False
     if forward_ad._current_level >= 0:  # gradients by hand go backward
         return False
@@ -63,9 +63,7 @@ def bound(u: Tensor, space: Space) -> Tensor:
     if not _can_fuse(rate, u):
         return shrink(rate * rate * sq_norm(u), limit) * u
     r = limit / rate
-    low, high = u.detach().aminmax()
-    most = max(-low.item(), high.item())
-    if u.size(1) ** 0.5 * most <= r or fused.sq_norms(u.detach()).max().item() <= r * r:
+    if u.size(1) ** 0.5 * largest(u) <= r or fused.sq_norms(u.detach()).max().item() <= r * r:
         return u
     return fused.Clip.apply(u, r)
 
