@@ -263,7 +263,7 @@ def row_dot(x: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
     # product with a vector
     out, product = x.new_empty(*x.shape[:-1], 1), x.new_empty(rows, columns)
     weights = x.new_ones(columns) if weights is None else weights
-    blocks = (z.reshape(-1, z.size(-1)).split(rows) for z in (x, y, out))
-    for a, b, sums in zip(*blocks):
-        torch.mv(torch.mul(a, b, out=product[: len(a)]), weights, out=sums.squeeze(-1))
+    a, b = (z.reshape(-1, columns).split(rows) for z in (x, y))
+    for a_i, b_i, sums in zip(a, b, out.view(-1).split(rows)):
+        torch.mv(torch.mul(a_i, b_i, out=product[: len(a_i)]), weights, out=sums)
     return out

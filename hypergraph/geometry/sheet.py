@@ -30,19 +30,11 @@ def _sinh_limit(x: Tensor) -> float:
     return math.sinh(distance_limit(x.dtype))
 
 
-def _asinh(q: Tensor) -> tuple[Tensor, Tensor]:
-    r""":math:`h = \sinh^{-1}(t)`, in the place of q, and :math:`\sinh(2h)/2`, at :math:`t = \sqrt q`;
-    torch.asinh has no vector code."""
-    t, root = q.sqrt(), (q + 1).sqrt_()
-    half_sinh = t * root
-    return q.div_(root.add_(1)).add_(t).log1p_(), half_sinh
-
-
-def _ratio(x: Tensor, y: Tensor, s: Tensor) -> Tensor:
+def _ratio(x: Tensor, y: Tensor, s: Scalar) -> Tensor:
     """-(1 + s x_t) / (1 + s y_t), either between its values at the origin and at the limit."""
-    top, one = 1 + math.cosh(distance_limit(x.dtype)), x.new_ones(())
-    a = torch.addcmul(one, s, x[..., 0]).clamp(2, top)
-    return a / torch.addcmul(-one, s, y[..., 0], value=-1).clamp(-top, -2)
+    top = 1 + math.cosh(distance_limit(x.dtype))
+    a = (s * x[..., 0]).add_(1).clamp_min_(2).clamp_max_(top)
+    return a / (-s * y[..., 0]).sub_(1).clamp_min_(-top).clamp_max_(-2)
 
 
 def _chord(x: Tensor, y: Tensor, ratio: Tensor) -> Tensor:
@@ -53,20 +45,22 @@ def _chord(x: Tensor, y: Tensor, ratio: Tensor) -> Tensor:
 
 
 class _Dist(torch.autograd.Function):
-    # d = (2/s) asinh t, t^2 = -s^2 |w_s|^2 / 4r, w = x + r y, r = -(1 + s x_t) / (1 + s y_t). On the sheet
-    # the derivatives of t^2 / s^2 are -1/2r and -1/2 times w with the sign of its time changed.
+    # p = cosh(s d) - 1 = -s^2 |w_s|^2 / 2r, w = x + r y, r = -(1 + s x_t) / (1 + s y_t). On the sheet the
+    # derivatives of p / s^2 are -1/r and -1 times w with the sign of its time changed.
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(x: Tensor, y: Tensor, s: Tensor) -> tuple[Tensor, ...]:
+    def forward(x: Tensor, y: Tensor, s: Scalar) -> tuple[Tensor, ...]:
         ratio = _ratio(x, y, s)
         w = _chord(x, y, ratio)
-        weights = torch.cat([x.new_zeros(1), (-s * s / 4).expand(x.size(-1) - 1)])
-        q = row_dot(w, w, weights).squeeze(-1).div_(ratio)
+        weights = x.new_full((x.size(-1),), -0.5)
+        weights[0] = 0
+        p = row_dot(w, w, weights * (s * s)).squeeze(-1).div_(ratio)
         # what is off the sheet may overflow, also to nan
-        farthest = math.cosh(distance_limit(x.dtype)) ** 2
-        h, half_sinh = _asinh(q.nan_to_num_(farthest).clamp_max_(farthest))
-        return h.mul_(2 / s), w, ratio, half_sinh
+        farthest = math.cosh(2 * distance_limit(x.dtype))
+        p.nan_to_num_(farthest).clamp_max_(farthest)
+        sinh = (p + 2).mul_(p).sqrt_()
+        return p.add_(sinh).log1p_().div_(s), w, ratio, sinh
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
@@ -78,11 +72,11 @@ class _Dist(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
         if grad is None:  # in a second derivative
             return None, None, None
-        x, y, s, d, w, ratio, half_sinh = ctx.saved_tensors
+        x, y, s, d, w, ratio, sinh = ctx.saved_tensors
         if torch.is_grad_enabled():
             ratio = _ratio(x, y, s)
-            w, half_sinh = _chord(x, y, ratio), torch.sinh(s * d) / 2
-        by_y = over_norm(-s / 2 * grad, half_sinh)
+            w, sinh = _chord(x, y, ratio), torch.sinh(s * d)
+        by_y = over_norm(-s * grad, sinh)
         by_x = by_y / ratio
         grad_s = None
         if ctx.needs_input_grad[2]:
@@ -99,7 +93,7 @@ class _EagerDist(torch.autograd.Function):
     # the same without results that nobody asked for, which torch.func alone needs
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, s: Tensor) -> Tensor:
-        d, *kept = _Dist.forward(x, y, s)
+        d, *kept = _Dist.forward(x, y, s if x.is_cuda else s.item())
         ctx.save_for_backward(x, y, s, d, *kept)
         return d
 
@@ -124,13 +118,17 @@ def _dist0(x: Tensor, s: Tensor) -> Tensor:
 class _Dist0(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, s: Tensor) -> Tensor:
-        q = (s * torch.linalg.vector_norm(x[..., 1:], dim=-1)).square_()
-        limit, inside = _sinh_limit(x) ** 2, None
-        if x.is_cuda or not (q.numel() and q.amax().item() < limit):
-            inside = q < limit
-            q.clamp_max_(limit)
-        h, half_sinh = _asinh(q)
-        ctx.save_for_backward(x, s, d := h.div_(s), half_sinh, inside)
+        t = torch.linalg.vector_norm(x[..., 1:], dim=-1).mul_(s)
+        limit, inside = _sinh_limit(x), None
+        if x.is_cuda or not (t.numel() and t.amax().item() < limit):
+            inside = t < limit
+            t.clamp_max_(limit)
+        # asinh t is log1p of t + (c - 1), and torch.asinh has no vector code
+        q = t * t
+        c = (q + 1).sqrt_()
+        half_sinh = t * c
+        d = q.div_(c.add_(1)).add_(t).log1p_().div_(s)
+        ctx.save_for_backward(x, s, d, half_sinh, inside)
         return d
 
     @staticmethod
