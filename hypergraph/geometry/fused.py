@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.numerics import asinhc
+from hypergraph.geometry.rows import apply
 
 
 def nonzero(r: Tensor) -> Tensor:
@@ -61,7 +62,7 @@ def products(x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
     Both in the dtype of z: autocast may lower the product, not what follows. The gradients of both are one
     sum over z, which is larger than the batch.
     """
-    inner, norms = _Products.apply(x.reshape(-1, x.size(-1)), z)
+    inner, norms = apply(_Products, x.reshape(-1, x.size(-1)), z)
     return inner.reshape(*x.shape[:-1], z.size(0)), norms
 
 
@@ -86,7 +87,7 @@ class _Gram(torch.autograd.Function):
 
 def gram(p: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The inner products <p, p>, <p, z> and <z, z> of the rows of two matrices."""
-    return _Gram.apply(p, z)
+    return apply(_Gram, p, z)
 
 
 class _PairProducts(torch.autograd.Function):
@@ -113,7 +114,7 @@ class _PairProducts(torch.autograd.Function):
 
 def pair_products(x: Tensor, p: Tensor, z: Tensor) -> tuple[Tensor, ...]:
     """The products of x ``(batch, n)`` with the rows of p and of z, and the :func:`gram` of p and z."""
-    return _PairProducts.apply(x, p, z)
+    return apply(_PairProducts, x, p, z)
 
 
 # Each function below takes its argument t, in a buffer that it may write over, and as many spare ones as
@@ -343,5 +344,5 @@ def tail(
     low = low.detach() if isinstance(low, Tensor) else y.new_full((1,), low)
     flat = y.reshape(-1, y.size(-1)), row.reshape(-1, 1)
     given = (name, *flat, column, weight, scale, offset, low.expand_as(row).reshape(-1, 1))
-    value = _plain(*given) if torch.compiler.is_compiling() else _Tail.apply(*given)
+    value = _plain(*given) if torch.compiler.is_compiling() else apply(_Tail, *given)
     return value.reshape(y.shape)

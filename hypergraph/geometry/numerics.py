@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.rows import at_hand, overflow, sq_norm, times
+from hypergraph.geometry.rows import apply, at_hand, overflow, sq_norm, times
 
 P = ParamSpec("P")
 Scalar = float | Tensor
@@ -140,27 +140,27 @@ class _Finite(_Elementwise):
 
 def tanhc(q: Tensor) -> Tensor:
     r""":math:`\tanh(r)/r` at :math:`r=\sqrt q`."""
-    return _Tanhc.apply(q)
+    return apply(_Tanhc, q)
 
 
 def artanhc(q: Tensor) -> Tensor:
     r""":math:`\tanh^{-1}(r)/r` at :math:`r=\sqrt q < 1`."""
-    return _Artanhc.apply(q)
+    return apply(_Artanhc, q)
 
 
 def sinhc(q: Tensor) -> Tensor:
     r""":math:`\sinh(r)/r` at :math:`r=\sqrt q`; the caller bounds q."""
-    return _Sinhc.apply(q)
+    return apply(_Sinhc, q)
 
 
 def asinhc(q: Tensor) -> Tensor:
     r""":math:`\sinh^{-1}(r)/r` at :math:`r=\sqrt q`."""
-    return _Asinhc.apply(q)
+    return apply(_Asinhc, q)
 
 
 def safe_sqrt(q: Tensor) -> Tensor:
     """The square root of ``max(q, 0)``, with gradient 0 (not infinity) at 0."""
-    return _Sqrt.apply(q)
+    return apply(_Sqrt, q)
 
 
 def inverse_radius(x: Tensor, K: Scalar) -> Tensor:
@@ -203,7 +203,7 @@ def per_point(t: float | Tensor) -> float | Tensor:
 
 def finite(x: Tensor) -> Tensor:
     """Where a result overflowed, the largest number instead, which keeps its gradient."""
-    return _Finite.apply(x)
+    return apply(_Finite, x)
 
 
 def radius_limit(dtype: torch.dtype) -> float:
@@ -244,7 +244,7 @@ def shrink(q: Tensor, limit: float) -> Tensor:
 
     A vector that is brought there keeps its length whatever it was: its gradient is along the sphere.
     """
-    return _Shrink.apply(q, limit)
+    return apply(_Shrink, q, limit)
 
 
 class _Bound(torch.autograd.Function):
@@ -278,7 +278,7 @@ def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Scalar, Tensor]:
     if q.numel() and at_hand(q) and q.detach().amax().item() <= limit * limit:
         return 1.0, q
     alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
-    return _Bound.apply(q, alive, limit)
+    return apply(_Bound, q, alive, limit)
 
 
 def clip(u: Tensor, r: float) -> Tensor:

@@ -17,6 +17,29 @@ from torch import Tensor
 Factor = float | Tensor
 
 
+def transformed() -> bool:
+    """Whether torch.compile or torch.func looks on: then nothing may be written to a given place."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
+def at_hand(x: Tensor) -> bool:
+    """Whether one may look at the numbers, and write others to a given place: on the CPU, untransformed."""
+    return not (x.is_cuda or transformed())
+
+
+def apply(function: Any, *inputs: Any) -> Any:
+    """``function.apply(*inputs)`` for a function with a separate ``setup_context``.
+
+    torch looks at its signature each time, which takes longer than several operations on small tensors, and
+    needs it for arguments with defaults alone.
+    """
+    if transformed():
+        return function.apply(*inputs)
+    if not torch.is_grad_enabled():
+        return function.forward(*inputs)
+    return super(torch.autograd.Function, function).apply(*inputs)
+
+
 class _Norm(torch.autograd.Function):
     generate_vmap_rule = True
 
@@ -183,7 +206,7 @@ def over_norm(grad: Tensor, r: Tensor) -> Tensor:
 
 def norm(x: Tensor) -> Tensor:
     """The Euclidean norm of the last dimension, which is kept, with gradient 0 at 0."""
-    return _Norm.apply(x)
+    return apply(_Norm, x)
 
 
 def overflow(dtype: torch.dtype) -> float:
@@ -193,18 +216,18 @@ def overflow(dtype: torch.dtype) -> float:
 
 def sq_norm(x: Tensor) -> Tensor:
     """The squared Euclidean norm of the last dimension, which is kept; finite also where it overflows."""
-    return _SqNorm.apply(x)
+    return apply(_SqNorm, x)
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
     """The Euclidean inner product over the last dimension, which is kept."""
-    return _Dot.apply(x, y)
+    return apply(_Dot, x, y)
 
 
 def times(a: Factor, x: Tensor) -> Tensor:
     """Vectors x, each times its number: a has a last dimension of 1, or is one number for all."""
     if isinstance(a, Tensor):
-        return _Times.apply(a, x)
+        return apply(_Times, a, x)
     return x if a == 1 else a * x
 
 
@@ -214,12 +237,12 @@ def combine(a: Factor, x: Tensor, b: Factor, y: Tensor, z: Tensor | None = None)
     if not isinstance(a, Tensor):
         if not isinstance(b, Tensor):
             return torch.add(x, y, alpha=b) if a == 1 else torch.add(times(b, y), x, alpha=a)
-        return _Plus.apply(times(a, x), b, y)
+        return apply(_Plus, times(a, x), b, y)
     if not isinstance(b, Tensor):
-        return _Plus.apply(times(b, y), a, x)
+        return apply(_Plus, times(b, y), a, x)
     if torch.compiler.is_compiling():
         return _combine(a, x, b, y, z)
-    return _Combine.apply(a, x, b, y, z)
+    return apply(_Combine, a, x, b, y, z)
 
 
 def _combine(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None) -> Tensor:
@@ -230,22 +253,12 @@ def join(t: Tensor, a: Factor, x: Tensor) -> Tensor:
     """[t, ax]: a coordinate t and vectors x, each times its number, or all times 1."""
     if torch.compiler.is_compiling() or not isinstance(a, Tensor):
         return _join(t, a, x)
-    return _Join.apply(t, a, x)
+    return apply(_Join, t, a, x)
 
 
 def _join(t: Tensor, a: Factor, x: Tensor) -> Tensor:
     x = times(a, x)
     return torch.cat([t.expand(*x.shape[:-1], 1), x], -1)
-
-
-def transformed() -> bool:
-    """Whether torch.compile or torch.func looks on: then nothing may be written to a given place."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-
-
-def at_hand(x: Tensor) -> bool:
-    """Whether one may look at the numbers, and write others to a given place: on the CPU, untransformed."""
-    return not (x.is_cuda or transformed())
 
 
 # Numbers in a block of rows: what is computed of it stays in the cache, and its memory is taken again.
