@@ -20,7 +20,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from hypergraph.geometry.numerics import Scalar, finite
-from hypergraph.geometry.rows import combine, dot, sq_norm
+from hypergraph.geometry.rows import combine, dot, sq_norm, times
 
 
 class Point(NamedTuple):
@@ -53,7 +53,7 @@ def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tu
     """
     factor = 2 / (x_gap * y_gap + ww)
     # bounded, so that no finite z overflows
-    xz, wz = ((factor * product).clamp(-1e30, 1e30) for product in (xz, wz))
+    xz, wz = (finite(factor * product, 1e30) for product in (xz, wz))
     # alpha and s^2 <x, w> are (g_x + g_y + W) / 2 and (g_y - g_x + W) / 2
     return (y_gap + ww) * wz - ww * xz, x_gap * xz + (1 - x_gap) * wz
 
@@ -61,5 +61,5 @@ def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tu
 def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`."""
     w, ww = chord(x, y, K)
-    on_x, on_w = turn(x.gap, y.gap, ww, -K * x.dot(z), -K * finite(dot(w, z)))
-    return combine(on_x * x.factor, x.vector, -on_w, w, z)
+    on_x, on_w = turn(x.gap, y.gap, ww, times(-K * x.factor, dot(x.vector, z)), -K * dot(w, z))
+    return combine(times(x.factor, on_x), x.vector, -on_w, w, z)

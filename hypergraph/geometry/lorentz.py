@@ -24,8 +24,8 @@ from hypergraph.geometry.numerics import (
     cap,
     distance_limit,
     finite,
-    full_precision,
     inverse_radius,
+    operator,
     per_point,
     radius_limit,
     safe_sqrt,
@@ -61,13 +61,16 @@ class _Point(NamedTuple):
     c: Tensor
 
     def dot(self, u: Tensor) -> Tensor:
-        """The product with u, finite also for vectors of which the factor leaves nothing."""
-        return self.factor * finite(dot(self.vector, u))
+        """The product with u, which is not too long; finite also for points of which the factor leaves
+        nothing."""
+        product = dot(self.vector, u)
+        return self.factor * finite(product) if isinstance(self.factor, Tensor) else product
 
     @property
     def ball(self) -> Point:
         """The point in ball coordinates."""
-        return Point(self.vector, self.factor / (1 + self.c), 2 / (1 + self.c))
+        half_gap = (1 + self.c).reciprocal()
+        return Point(self.vector, times(self.factor, half_gap), 2 * half_gap)
 
 
 def _inside(x: Tensor, K: Scalar) -> _Point:
@@ -87,9 +90,8 @@ def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
 def _to_origin(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x, cut to a length whose square is finite, and transported to the origin: its
     Euclidean norm is the length of u, with no cancellation."""
-    length = cap(u_s)
-    along = length * x.dot(u_s)
-    return combine(length, u_s, K * along * x.factor / (x.c * (1 + x.c)), x.vector)
+    u_s = times(cap(u_s), u_s)
+    return combine(1.0, u_s, times(x.factor, K * x.dot(u_s) / (x.c * (1 + x.c))), x.vector)
 
 
 def _half_chord(x: Point, y: Point, K: Scalar) -> Tensor:
@@ -97,7 +99,7 @@ def _half_chord(x: Point, y: Point, K: Scalar) -> Tensor:
     return gyro.chord(x, -y, K)[1] / (x.gap * y.gap)
 
 
-@full_precision
+@operator
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
     return sheet.project(x, K)
@@ -110,51 +112,52 @@ def contains(x: Tensor, *, K: Scalar) -> Tensor:
     return torch.isfinite(x).all(-1) & (x_t > 0) & ((x_t.square() - (x2 - 1 / K)).abs() <= tolerance)
 
 
-@full_precision
+@operator
 def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = [\cosh(sr)/s,\ \sinh(sr)\,u/(sr)]`, :math:`r = \lVert u\rVert`."""
     factor, q = bounded(u, K, distance_limit(u.dtype))
     sinh_over = sinhc(q)
-    return _point(_Point(u, factor * sinh_over, (1 + q * sinh_over.square()).sqrt()), K)
+    return _point(_Point(u, times(factor, sinh_over), (1 + q * sinh_over.square()).sqrt()), K)
 
 
-@full_precision
+@operator
 def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \sinh^{-1}(s\lVert x_s\rVert)\, x_s / (s\lVert x_s\rVert)`, an n-vector."""
     x_s = x[..., 1:]
     factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
-    return times(factor * asinhc(q), x_s)
+    return times(times(factor, asinhc(q)), x_s)
 
 
-@full_precision
+@operator
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r"""The Minkowski product :math:`\langle u, v\rangle_L = \langle u_s, v_s\rangle - u_t v_t`."""
     signs = torch.cat([u.new_full((1,), -1.0), u.new_ones(u.size(-1) - 1)])
     return finite(dot(u * signs, v)).squeeze(-1)
 
 
-@full_precision
+@operator
 def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\frac{2}{s}\sinh^{-1}` of half the chord, equal to the form with :math:`\cosh^{-1}`."""
     return sheet.dist(x, y, K)
 
 
-@full_precision
+@operator
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
     return sheet.dist0(x, K)
 
 
-def _add(x: Point, y: Point, K: Scalar) -> Tensor:
-    w, square = gyro.chord(x, y, K)
-    z_s = combine(2 / y.gap, w, 2 * square / (x.gap * y.gap) * x.factor, x.vector)
+def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
+    w, square = gyro.chord(x.ball, y.ball, K)
+    lift = 1 + y.c
+    z_s = combine(lift, w, times(x.factor, lift * square / 2), x.vector)
     return _point(_Point(z_s, *_bounds(z_s, K)), K)
 
 
-@full_precision
+@operator
 def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`x \oplus y`: the boost that takes the origin to x, applied to y."""
-    return _add(_inside(x, K).ball, _inside(y, K).ball, K)
+    return _add(_inside(x, K), _inside(y, K), K)
 
 
 def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
@@ -162,7 +165,7 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     return torch.cat([x[..., :1], -x[..., 1:]], -1)
 
 
-@full_precision
+@operator
 def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`; t is one number a
     point."""
@@ -173,10 +176,10 @@ def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     reach, q = bounded(scale * safe_sqrt(q), -1.0, limit)
     sinh_over = sinhc(q)
     c = (1 + q * sinh_over.square()).sqrt()
-    return _point(_Point(x_s, factor * reach * scale * sinh_over, c), K)
+    return _point(_Point(x_s, times(factor, times(reach, scale * sinh_over)), c), K)
 
 
-@full_precision
+@operator
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
     z_s, c = _space(z, K)
@@ -184,7 +187,7 @@ def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     return join(c / (-K) ** 0.5, 1.0, rotated)
 
 
-@full_precision
+@operator
 def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = \cosh(\alpha)x + \sinh(\alpha)u/\alpha`,
     :math:`\alpha = s\lVert u\rVert_L`, as :math:`x \oplus \mathrm{Exp}_0(\mathrm{PT}_{x\to 0}(u))`."""
@@ -192,10 +195,10 @@ def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     u = _to_origin(at, u[..., 1:], K)
     factor, q = bounded(u, K, distance_limit(x.dtype))
     sinh_over = sinhc(q)
-    return _add(at.ball, _Point(u, factor * sinh_over, (1 + q * sinh_over.square()).sqrt()).ball, K)
+    return _add(at, _Point(u, times(factor, sinh_over), (1 + q * sinh_over.square()).sqrt()), K)
 
 
-@full_precision
+@operator
 def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_x(y) = \frac{\theta}{\sinh\theta}(y - \cosh(\theta) x)`,
     :math:`\theta = s\,d(x, y)`."""
@@ -203,10 +206,10 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     q = _half_chord(at.ball, to.ball, K)
     scale = asinhc(q) * (1 + q).rsqrt()
     d = combine(to.factor, to.vector, -at.factor, at.vector)
-    return _tangent(at, combine(scale, d, -2 * q * scale * at.factor, at.vector), K)
+    return _tangent(at, combine(scale, d, times(at.factor, -2 * q * scale), at.vector), K)
 
 
-@full_precision
+@operator
 def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
@@ -229,10 +232,10 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     far = 2 * to.c < at.c
     on_x = torch.where(far, on_w / (1 + at.c) - k, outward)
     on_y = torch.where(far, (on_q - on_w) / (1 + to.c) + lift, outward)
-    return _tangent(to, combine(on_x * at.factor, at.vector, on_y * to.factor, to.vector, u_s), K)
+    return _tangent(to, combine(times(at.factor, on_x), at.vector, times(to.factor, on_y), to.vector, u_s), K)
 
 
-@full_precision
+@operator
 def busemann(
     x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
 ) -> Tensor:
@@ -269,13 +272,13 @@ def busemann_floor(q: Tensor) -> Tensor:
     return -(r + q / (1 + c)) / (r + c)
 
 
-@full_precision
+@operator
 def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
     r"""The distance :math:`\lvert B^v(x) - \tau\rvert` to the horosphere :math:`\{B^v = \tau\}`."""
     return (busemann(x, v, K=K) - tau).abs()
 
 
-@full_precision
+@operator
 def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
     :math:`\frac1s\sinh^{-1}(s\langle x, a\rangle_L / \lVert a\rVert_L)`."""
@@ -297,7 +300,7 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 
-@full_precision
+@operator
 def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the ball: :math:`x_s / (1 + s x_t)`."""
     x_s, c = _space(x, K)
@@ -305,7 +308,7 @@ def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
     return times(bounded(ball, K, radius_limit(x.dtype))[0], ball)
 
 
-@full_precision
+@operator
 def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
     r"""The normalised Lorentzian centroid :math:`T / \sqrt{K\langle T, T\rangle_L}`,
     :math:`T = \sum_i w_i x_i`, of the points on dimension -2; the weights, shape ``(..., N)``, are positive
@@ -327,7 +330,7 @@ def _shares(x: Tensor, weights: Tensor | None) -> Tensor:
     return (weights / torch.where(total == 0, 1.0, total)).unsqueeze(-1)
 
 
-@full_precision
+@operator
 def frechet_mean(
     x: Tensor, weights: Tensor | None = None, *, K: Scalar, max_iter: int = 64, tol: float | None = None
 ) -> Tensor:

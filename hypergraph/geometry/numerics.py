@@ -25,14 +25,18 @@ _TINY = 1e-30  # a stand-in for q = 0 under a division: it changes no value abov
 _HALF = (torch.float16, torch.bfloat16)
 
 
-def full_precision(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """Run a function in float32 at least: half-precision inputs are raised, and autocast is off inside.
+def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """An operator runs in float32 at least: half-precision inputs are raised, and autocast is off inside.
 
-    Half precision has 8 or 11 bits; 1 - s|x| and |v - sx| near the boundary need all 24.
+    Half precision has 8 or 11 bits; 1 - s|x| and |v - sx| near the boundary need all 24. And a curvature that
+    nobody differentiates becomes a number: arithmetic with a number is the cheap one.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
+        K: Any = kwargs["K"]
+        if isinstance(K, Tensor) and not K.requires_grad and at_hand(K):
+            kwargs["K"] = K.item()
         first = next(a for a in args if isinstance(a, Tensor))
         if not (torch.is_autocast_enabled(first.device.type) or first.dtype in _HALF):
             return function(*args, **kwargs)
@@ -59,6 +63,8 @@ def _root(q: Tensor) -> Tensor:
 
 def _slope(q: Tensor, numerator: Tensor, series: Sequence[float]) -> Tensor:
     """``numerator / 2q``, and near 0, where the numerator cancels, the derivative of the series."""
+    if q.numel() and at_hand(q) and q.detach().amin().item() >= _SERIES_BELOW:
+        return numerator / (2 * q)
     small = q < _SERIES_BELOW
     taylor = q * ((len(series) - 1) * series[-1])
     for k in range(len(series) - 2, 1, -1):
@@ -128,14 +134,21 @@ class _Sqrt(_Elementwise):
         return grad * (r > 0) / (2 * r.clamp_min(_TINY))
 
 
-class _Finite(_Elementwise):
-    @staticmethod
-    def forward(x: Tensor) -> Tensor:
-        return torch.nan_to_num(x, nan=0.0)
+class _Finite(torch.autograd.Function):
+    generate_vmap_rule = True
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return grad
+    def forward(x: Tensor, limit: float | None) -> Tensor:
+        x = torch.nan_to_num(x, nan=0.0)
+        return x if limit is None else x.clamp_min_(-limit).clamp_max_(limit)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad, None
 
 
 def tanhc(q: Tensor) -> Tensor:
@@ -201,9 +214,9 @@ def per_point(t: float | Tensor) -> float | Tensor:
     return max(min(t, 1e12), -1e12)
 
 
-def finite(x: Tensor) -> Tensor:
-    """Where a result overflowed, the largest number instead, which keeps its gradient."""
-    return apply(_Finite, x)
+def finite(x: Tensor, limit: float | None = None) -> Tensor:
+    """Where a result overflowed, the largest number instead, or the limit; it keeps its gradient."""
+    return apply(_Finite, x, limit)
 
 
 def radius_limit(dtype: torch.dtype) -> float:

@@ -23,8 +23,8 @@ from hypergraph.geometry.numerics import (
     bounded,
     cap,
     finite,
-    full_precision,
     inverse_radius,
+    operator,
     over_length,
     per_point,
     radius_limit,
@@ -46,7 +46,7 @@ def _inside(x: Tensor, K: Scalar) -> Point:
     return Point(x, factor, 1 - q)
 
 
-@full_precision
+@operator
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back into the ball: a point too far out is moved along its ray to the largest radius."""
     factor = bounded(x, K, radius_limit(x.dtype))[0]
@@ -58,27 +58,27 @@ def contains(x: Tensor, *, K: Scalar) -> Tensor:
     return torch.isfinite(x).all(-1) & (-K * sq_norm(x).squeeze(-1) < 1)
 
 
-@full_precision
+@operator
 def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = \tanh(s\lVert u\rVert)\, u / (s\lVert u\rVert)`."""
     factor, q = bounded(u, K, math.atanh(radius_limit(u.dtype)))
-    return times(factor * tanhc(q), u)
+    return times(times(factor, tanhc(q)), u)
 
 
-@full_precision
+@operator
 def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \tanh^{-1}(s\lVert x\rVert)\, x / (s\lVert x\rVert)`."""
     factor, q = bounded(x, K, radius_limit(x.dtype))
-    return times(factor * artanhc(q), x)
+    return times(times(factor, artanhc(q)), x)
 
 
-@full_precision
+@operator
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`g_x(u, v) = (\lambda_x^K)^2 \langle u, v\rangle`."""
     return finite((2 / _gap(x, K)).square() * dot(u, v)).squeeze(-1)
 
 
-@full_precision
+@operator
 def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\frac2s\sinh^{-1}(s\lVert x-y\rVert/\sqrt{g_x g_y})`: equal to the form with
     :math:`\tanh^{-1}`, without its cancellation."""
@@ -87,7 +87,7 @@ def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     return (2 * safe_sqrt(q) * asinhc(-K * q)).squeeze(-1)
 
 
-@full_precision
+@operator
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
     s = (-K) ** 0.5
@@ -99,10 +99,10 @@ def _add(x: Point, y: Point, K: Scalar) -> Tensor:
     denominator = x.gap * y.gap + square
     # the scaled norm of the sum is sqrt(square / denominator)
     inverse = shrink(square / denominator, radius_limit(w.dtype)) / denominator
-    return combine(x.gap * inverse, w, square * inverse * x.factor, x.vector)
+    return combine(x.gap * inverse, w, times(x.factor, square * inverse), x.vector)
 
 
-@full_precision
+@operator
 def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r"""Möbius addition :math:`x \oplus y`."""
     return _add(_inside(x, K), _inside(y, K), K)
@@ -113,32 +113,32 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     return -x
 
 
-@full_precision
+@operator
 def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`; t is one number a
     point."""
     factor, q = bounded(x, K, radius_limit(x.dtype))
     scale = artanhc(q) * per_point(t)
     reach, q = bounded(scale * safe_sqrt(q), -1.0, math.atanh(radius_limit(x.dtype)))
-    return times(factor * reach * scale * tanhc(q), x)
+    return times(times(factor, times(reach, scale * tanhc(q))), x)
 
 
-@full_precision
+@operator
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`, a rotation."""
     return gyro.rotate(_inside(x, K), _inside(y, K), z, K)
 
 
-@full_precision
+@operator
 def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = x \oplus \tanh(s\lambda_x\lVert u\rVert/2)\, u / (s\lVert u\rVert)`."""
     at = _inside(x, K)
     factor, q = bounded(u, K / at.gap.square(), math.atanh(radius_limit(x.dtype)))
     tanh_over = tanhc(q)
-    return _add(at, Point(u, factor * tanh_over / at.gap, 1 - q * tanh_over.square()), K)
+    return _add(at, Point(u, times(factor, tanh_over / at.gap), 1 - q * tanh_over.square()), K)
 
 
-@full_precision
+@operator
 def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_x(y) = \frac{2}{s\lambda_x}\tanh^{-1}(s\lVert m\rVert)\frac{m}{\lVert m\rVert}`,
     :math:`m = -x \oplus y`, with :math:`\tanh^{-1}` as the asinh of the chord."""
@@ -146,17 +146,17 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     w, square = gyro.chord(-p, q, K)
     h = square / (p.gap * q.gap)
     scale = asinhc(h) * (1 + h).rsqrt() / q.gap
-    return combine(p.gap * scale, w, -square * scale * p.factor, x)
+    return combine(p.gap * scale, w, times(-p.factor, square * scale), x)
 
 
-@full_precision
+@operator
 def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = (\lambda_x/\lambda_y)\,\mathrm{gyr}[y, -x] u`."""
     p, q = _inside(x, K), _inside(y, K)
-    return gyro.rotate(q, -p, times(cap(u) * q.gap / p.gap, u), K)
+    return gyro.rotate(q, -p, times(times(cap(u), q.gap / p.gap), u), K)
 
 
-@full_precision
+@operator
 def busemann(
     x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
 ) -> Tensor:
@@ -172,18 +172,18 @@ def busemann(
     conformal = 2 / (1 - q)
     # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
     r = safe_sqrt(q)
-    inner, norms = products(times(factor * conformal, x), v)
+    inner, norms = products(times(times(factor, conformal), x), v)
     column = -s / nonzero(norms)
     return tail("log1p", inner, conformal * q, column, scale=scale / s, offset=offset, low=-2 * r / (1 + r))
 
 
-@full_precision
+@operator
 def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
     r"""The distance :math:`\lvert B^v(x) - \tau\rvert` to the horosphere :math:`\{B^v = \tau\}`."""
     return (busemann(x, v, K=K) - tau).abs()
 
 
-@full_precision
+@operator
 def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
     :math:`\frac1s\sinh^{-1}\frac{2s\langle z, a\rangle}{(1 - s^2\lVert z\rVert^2)\lVert a\rVert}`,
@@ -195,20 +195,21 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 
-@full_precision
+@operator
 def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the Lorentz model: :math:`[(\lambda_x - 1)/s,\ \lambda_x x]`."""
     x, factor, gap = _inside(x, K)
-    return join((2 / gap - 1) / (-K) ** 0.5, 2 / gap * factor, x)
+    conformal = 2 / gap
+    return join((conformal - 1) / (-K) ** 0.5, times(factor, conformal), x)
 
 
-@full_precision
+@operator
 def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
     """The normalised Lorentzian centroid of the points on dimension -2, through the isometry."""
     return lorentz.to_poincare(lorentz.centroid(to_lorentz(x, K=K), weights, K=K), K=K)
 
 
-@full_precision
+@operator
 def frechet_mean(
     x: Tensor, weights: Tensor | None = None, *, K: Scalar, max_iter: int = 64, tol: float | None = None
 ) -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch.utils import unwrap_dead_wrappers
 
 Factor = float | Tensor
 
@@ -35,6 +36,7 @@ def apply(function: Any, *inputs: Any) -> Any:
     """
     if transformed():
         return function.apply(*inputs)
+    inputs = unwrap_dead_wrappers(inputs)  # as torch does: what torch.func.vjp has left
     if not torch.is_grad_enabled():
         return function.forward(*inputs)
     return super(torch.autograd.Function, function).apply(*inputs)
@@ -62,7 +64,7 @@ class _SqNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor) -> Tensor:
-        return row_dot(x, x).clamp_max(overflow(x.dtype))
+        return row_dot(x, x).clamp_max_(overflow(x.dtype))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
