@@ -9,6 +9,7 @@ derivatives of any order, vmap and torch.compile work.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,14 +19,17 @@ from torch._functorch.utils import unwrap_dead_wrappers
 Factor = float | Tensor
 
 
-def transformed() -> bool:
-    """Whether torch.compile or torch.func looks on: then nothing may be written to a given place."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+def transformed(x: Tensor | None = None) -> bool:
+    """Whether torch.compile or torch.func looks on, or x has a batch dimension that does not show: then
+    nothing may be written to a given place."""
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return True
+    return x is not None and torch._C._functorch.is_legacy_batchedtensor(x)
 
 
 def at_hand(x: Tensor) -> bool:
     """Whether one may look at the numbers, and write others to a given place: on the CPU, untransformed."""
-    return not (x.is_cuda or transformed())
+    return not (x.is_cuda or transformed(x))
 
 
 def apply(function: Any, *inputs: Any) -> Any:
@@ -263,8 +267,19 @@ def _join(t: Tensor, a: Factor, x: Tensor) -> Tensor:
     return torch.cat([t.expand(*x.shape[:-1], 1), x], -1)
 
 
-# Numbers in a block of rows: what is computed of it stays in the cache, and its memory is taken again.
+# Numbers in a block of rows: what is computed of it stays in the cache of a core, and its memory is taken
+# again.
 _BLOCK = 2**18
+
+
+def blocks(*vectors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Blocks of rows of tensors with the same leading dimensions, on the CPU where they are many; what is
+    written to must be contiguous."""
+    columns = max(z.size(-1) for z in vectors)
+    size = max(_BLOCK * torch.get_num_threads() // columns, 1)
+    if vectors[0].is_cuda:
+        size = max(vectors[0].numel(), 1)
+    return zip(*(z.reshape(-1, z.size(-1)).split(size) for z in vectors))
 
 
 def row_dot(x: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -272,13 +287,12 @@ def row_dot(x: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
     if x.shape != y.shape or x.numel() <= _BLOCK or not at_hand(x):
         product = x * y
         return product.sum(-1, keepdim=True) if weights is None else product @ weights.unsqueeze(-1)
-    columns = x.size(-1)
-    rows = max(_BLOCK // columns, 1)
     # to page in the product takes longer than to compute it, and a sum over few columns twice as long as a
     # product with a vector
-    out, product = x.new_empty(*x.shape[:-1], 1), x.new_empty(rows, columns)
-    weights = x.new_ones(columns) if weights is None else weights
-    a, b = (z.reshape(-1, columns).split(rows) for z in (x, y))
-    for a_i, b_i, sums in zip(a, b, out.view(-1).split(rows)):
-        torch.mv(torch.mul(a_i, b_i, out=product[: len(a_i)]), weights, out=sums)
+    weights = x.new_ones(x.size(-1)) if weights is None else weights
+    out, product = x.new_empty(*x.shape[:-1], 1), x.new_empty(0)
+    for a, b, sums in blocks(x, y, out):
+        if not product.numel():
+            product = torch.empty_like(a)
+        torch.mv(torch.mul(a, b, out=product[: len(a)]), weights, out=sums.squeeze(-1))
     return out

@@ -23,25 +23,53 @@ from hypergraph.geometry.numerics import (
     inverse_radius,
     safe_sqrt,
 )
-from hypergraph.geometry.rows import combine, dot, join, over_norm, row_dot, transformed
+from hypergraph.geometry.rows import at_hand, blocks, combine, dot, join, over_norm, row_dot, transformed
 
 
 def _sinh_limit(x: Tensor) -> float:
     return math.sinh(distance_limit(x.dtype))
 
 
-def _ratio(x: Tensor, y: Tensor, s: Scalar) -> Tensor:
+def _ratio(x: Tensor, y: Tensor, s: Scalar, out: Tensor | None = None) -> Tensor:
     """-(1 + s x_t) / (1 + s y_t), either between its values at the origin and at the limit."""
     top = 1 + math.cosh(distance_limit(x.dtype))
-    a = (s * x[..., 0]).add_(1).clamp_min_(2).clamp_max_(top)
-    return a / (-s * y[..., 0]).sub_(1).clamp_min_(-top).clamp_max_(-2)
+    a, b = (s * x[..., :1]).add_(1), (-s * y[..., :1]).sub_(1)
+    return torch.div(a.clamp(2, top), b.clamp(-top, -2), out=out)
 
 
-def _chord(x: Tensor, y: Tensor, ratio: Tensor) -> Tensor:
+def _chord(x: Tensor, y: Tensor, ratio: Tensor, out: Tensor | None = None) -> Tensor:
     """w = x + ratio y, exactly 0 at coinciding points, with the sign of its time changed."""
-    w = torch.addcmul(x, y, ratio.unsqueeze(-1))
+    w = torch.addcmul(x, y, ratio, out=out)
     w[..., 0].neg_()
     return w
+
+
+def _weights(x: Tensor, s: Scalar) -> Tensor:
+    """What the squares of a chord's coordinates count in p."""
+    weights = x.new_full((x.size(-1),), -0.5)
+    weights[0] = 0
+    return weights * (s * s)
+
+
+def _length(p: Tensor, s: Scalar) -> tuple[Tensor, Tensor]:
+    """The distance, in the place of p, and sinh(s d)."""
+    # what is off the sheet may overflow, also to nan
+    farthest = math.cosh(2 * distance_limit(p.dtype))
+    p.nan_to_num_(farthest).clamp_max_(farthest)
+    sinh = (p + 2).mul_(p).sqrt_()
+    return p.add_(sinh).log1p_().div_(s).squeeze(-1), sinh
+
+
+def _rates(ctx: Any, grad: Tensor, w: Tensor, ratio: Tensor, sinh: Tensor) -> tuple[Any, ...]:
+    """The numbers by which the gradients of x and y are multiples of the chord, and the gradient of s."""
+    x, y, s, d = ctx.saved_tensors[:4]
+    by_y = over_norm(-s * grad.unsqueeze(-1), sinh)
+    by_x = by_y / ratio
+    grad_s = None
+    if ctx.needs_input_grad[2]:
+        by_time = (w[..., :1] * (by_x * x[..., :1] + by_y * y[..., :1])).squeeze(-1)
+        grad_s = (by_time + grad * (2 / s * torch.tanh(s * d / 2) - d)).sum() / s
+    return by_x, by_y, grad_s
 
 
 class _Dist(torch.autograd.Function):
@@ -53,14 +81,8 @@ class _Dist(torch.autograd.Function):
     def forward(x: Tensor, y: Tensor, s: Scalar) -> tuple[Tensor, ...]:
         ratio = _ratio(x, y, s)
         w = _chord(x, y, ratio)
-        weights = x.new_full((x.size(-1),), -0.5)
-        weights[0] = 0
-        p = row_dot(w, w, weights * (s * s)).squeeze(-1).div_(ratio)
-        # what is off the sheet may overflow, also to nan
-        farthest = math.cosh(2 * distance_limit(x.dtype))
-        p.nan_to_num_(farthest).clamp_max_(farthest)
-        sinh = (p + 2).mul_(p).sqrt_()
-        return p.add_(sinh).log1p_().div_(s), w, ratio, sinh
+        d, sinh = _length(row_dot(w, w, _weights(x, s)).div_(ratio), s)
+        return d, w, ratio, sinh
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
@@ -74,30 +96,51 @@ class _Dist(torch.autograd.Function):
             return None, None, None
         x, y, s, d, w, ratio, sinh = ctx.saved_tensors
         if torch.is_grad_enabled():
-            ratio = _ratio(x, y, s)
-            w, sinh = _chord(x, y, ratio), torch.sinh(s * d)
-        by_y = over_norm(-s * grad, sinh)
-        by_x = by_y / ratio
-        grad_s = None
-        if ctx.needs_input_grad[2]:
-            by_time = w[..., 0] * (by_x * x[..., 0] + by_y * y[..., 0])
-            grad_s = (by_time + grad * (2 / s * torch.tanh(s * d / 2) - d)).sum() / s
-        return (
-            (by_x.unsqueeze(-1) * w).sum_to_size(x.shape) if ctx.needs_input_grad[0] else None,
-            (by_y.unsqueeze(-1) * w).sum_to_size(y.shape) if ctx.needs_input_grad[1] else None,
-            grad_s,
-        )
+            ratio, sinh = _ratio(x, y, s), torch.sinh(s * d).unsqueeze(-1)
+        if torch.is_grad_enabled() or getattr(ctx, "spent", False):
+            w = _chord(x, y, ratio)
+        by_x, by_y, grad_s = _rates(ctx, grad, w, ratio, sinh)
+        return (by_x * w).sum_to_size(x.shape), (by_y * w).sum_to_size(y.shape), grad_s
+
+
+def _in_blocks(x: Tensor, y: Tensor, s: Scalar) -> tuple[Tensor, ...]:
+    """The forward pass of :class:`_Dist`: a block of points is read once, and its chord squared, in the same
+    place for each, while it is in the cache."""
+    w, ratio = x.new_empty(x.shape), x.new_empty(*x.shape[:-1], 1)
+    p, square, weights = torch.empty_like(ratio), None, _weights(x, s)
+    for a, b, chord, r, sums in blocks(x, y, w, ratio, p):
+        _chord(a, b, _ratio(a, b, s, r), chord)
+        square = torch.empty_like(chord) if square is None else square
+        torch.mv(torch.mul(chord, chord, out=square[: len(chord)]), weights, out=sums.squeeze(-1))
+    d, sinh = _length(p.div_(ratio), s)
+    return d, w, ratio, sinh
 
 
 class _EagerDist(torch.autograd.Function):
-    # the same without results that nobody asked for, which torch.func alone needs
+    # the same without results that nobody asked for, which torch.func alone needs, and with less memory:
+    # a block of points is in the cache when its chord is taken, and the chord becomes a gradient (a second
+    # pass over a graph that was kept takes another one)
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, s: Tensor) -> Tensor:
-        d, *kept = _Dist.forward(x, y, s if x.is_cuda else s.item())
-        ctx.save_for_backward(x, y, s, d, *kept)
+        number = s.item() if at_hand(x) else s
+        d, w, ratio, sinh = (_in_blocks if x.shape == y.shape else _Dist.forward)(x, y, number)
+        ctx.save_for_backward(x, y, s, d, w, ratio, sinh)
+        ctx.spent = False
         return d
 
-    backward = _Dist.backward
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled() or transformed(grad) or ctx.spent:
+            return _Dist.backward(ctx, grad)
+        x, y, _, _, w, ratio, sinh = ctx.saved_tensors
+        w = w.contiguous()
+        by_x, by_y, grad_s = _rates(ctx, grad, w, ratio, sinh)
+        grad_x, grad_y = w.data, torch.empty_like(w)
+        ctx.spent = True
+        for a, b, chord, out in blocks(by_x, by_y, grad_x, grad_y):
+            torch.mul(b, chord, out=out)
+            chord.mul_(a)
+        return grad_x.sum_to_size(x.shape), grad_y.sum_to_size(y.shape), grad_s
 
 
 def dist(x: Tensor, y: Tensor, K: Scalar) -> Tensor:

@@ -41,6 +41,24 @@ def test_blocks_of_rows(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(values_and_gradients(), whole)
 
 
+@pytest.mark.parametrize("shape", [(7, 3), (1, 3), (2, 7, 3)])
+def test_second_pass_over_a_kept_graph(shape: tuple[int, ...]) -> None:
+    """The first one may use up what was kept, and its gradients are the caller's."""
+    x = lorentz.exp0(points(0), K=-0.5).requires_grad_()
+    y = lorentz.exp0(torch.randn(shape, dtype=torch.float64), K=-0.5).requires_grad_()
+    distances = lorentz.dist(x, y, K=-0.5)
+    weights = torch.rand_like(distances)
+    first = torch.autograd.grad(distances, (x, y), weights, retain_graph=True)
+    expected = [g.clone() for g in first]
+    for g in first:
+        g.zero_()
+    batched = torch.autograd.grad(distances, (x, y), weights[None], retain_graph=True, is_grads_batched=True)
+    torch.testing.assert_close([g[0] for g in batched], expected)
+    recorded = torch.autograd.grad(distances, (x, y), weights, create_graph=True)
+    torch.testing.assert_close(list(recorded), expected)
+    torch.testing.assert_close(list(torch.autograd.grad(distances, (x, y), weights)), expected)
+
+
 @pytest.mark.parametrize("name", ["dist", "dist0", "project", "gyro_add"])
 def test_vectorised_jacobian(name: str) -> None:
     """Backward passes that write in place, under a gradient with a batch that the points have not."""
