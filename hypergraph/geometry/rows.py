@@ -96,8 +96,8 @@ class _Dot(torch.autograd.Function):
         x, y = ctx.saved_tensors
         by_x, by_y = ctx.needs_input_grad
         return (
-            times(grad, y).sum_to_size(x.shape) if by_x else None,
-            times(grad, x).sum_to_size(y.shape) if by_y else None,
+            summed(times(grad, y), x.shape) if by_x else None,
+            summed(times(grad, x), y.shape) if by_y else None,
         )
 
 
@@ -117,8 +117,8 @@ class _Times(torch.autograd.Function):
         a, x = ctx.saved_tensors
         by_a, by_x = ctx.needs_input_grad
         return (
-            dot(grad, x).sum_to_size(a.shape) if by_a else None,
-            times(a, grad).sum_to_size(x.shape) if by_x else None,
+            summed(dot(grad, x), a.shape) if by_a else None,
+            summed(times(a, grad), x.shape) if by_x else None,
         )
 
 
@@ -126,9 +126,8 @@ class _Combine(torch.autograd.Function):
     @staticmethod
     def forward(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None) -> Tensor:
         first = a * x if z is None else torch.addcmul(z, a, x)
-        if first.shape != torch.broadcast_shapes(first.shape, b.shape, y.shape):
-            return torch.addcmul(first, b, y)
-        return first.addcmul_(b, y)
+        in_place = first.shape == y.shape and first.shape[:-1] == b.shape[:-1]
+        return torch.addcmul(first, b, y, out=first if in_place else None)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -144,11 +143,11 @@ class _Combine(torch.autograd.Function):
         a, x, b, y = ctx.saved_tensors
         by = ctx.needs_input_grad
         return (
-            dot(grad, x).sum_to_size(a.shape) if by[0] else None,
-            times(a, grad).sum_to_size(x.shape) if by[1] else None,
-            dot(grad, y).sum_to_size(b.shape) if by[2] else None,
-            times(b, grad).sum_to_size(y.shape) if by[3] else None,
-            grad.sum_to_size(ctx.shape) if by[4] else None,
+            summed(dot(grad, x), a.shape) if by[0] else None,
+            summed(times(a, grad), x.shape) if by[1] else None,
+            summed(dot(grad, y), b.shape) if by[2] else None,
+            summed(times(b, grad), y.shape) if by[3] else None,
+            summed(grad, ctx.shape) if by[4] else None,
         )
 
 
@@ -170,16 +169,19 @@ class _Plus(torch.autograd.Function):
         a, x = ctx.saved_tensors
         by_z, by_a, by_x = ctx.needs_input_grad
         return (
-            grad.sum_to_size(ctx.shape) if by_z else None,
-            dot(grad, x).sum_to_size(a.shape) if by_a else None,
-            times(a, grad).sum_to_size(x.shape) if by_x else None,
+            summed(grad, ctx.shape) if by_z else None,
+            summed(dot(grad, x), a.shape) if by_a else None,
+            summed(times(a, grad), x.shape) if by_x else None,
         )
 
 
 class _Join(torch.autograd.Function):
     @staticmethod
     def forward(t: Tensor, a: Tensor, x: Tensor) -> Tensor:
-        out = x.new_empty(*torch.broadcast_shapes(t.shape[:-1], a.shape[:-1], x.shape[:-1]), x.size(-1) + 1)
+        shape = x.shape[:-1]
+        if not t.shape[:-1] == a.shape[:-1] == shape:
+            shape = torch.broadcast_shapes(t.shape[:-1], a.shape[:-1], shape)
+        out = x.new_empty(*shape, x.size(-1) + 1)
         out[..., :1] = t
         torch.mul(a, x, out=out[..., 1:])
         return out
@@ -199,10 +201,15 @@ class _Join(torch.autograd.Function):
         a, x = ctx.saved_tensors
         _, by_a, by_x = ctx.needs_input_grad
         return (
-            grad[..., :1].sum_to_size(ctx.shape),
-            dot(grad[..., 1:], x).sum_to_size(a.shape) if by_a else None,
-            times(a, grad[..., 1:]).sum_to_size(x.shape) if by_x else None,
+            summed(grad[..., :1], ctx.shape),
+            summed(dot(grad[..., 1:], x), a.shape) if by_a else None,
+            summed(times(a, grad[..., 1:]), x.shape) if by_x else None,
         )
+
+
+def summed(grad: Tensor, shape: torch.Size) -> Tensor:
+    """The gradient of what was broadcast from this shape."""
+    return grad if grad.shape == shape else grad.sum_to_size(shape)
 
 
 def over_norm(grad: Tensor, r: Tensor) -> Tensor:

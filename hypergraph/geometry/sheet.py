@@ -23,7 +23,17 @@ from hypergraph.geometry.numerics import (
     inverse_radius,
     safe_sqrt,
 )
-from hypergraph.geometry.rows import at_hand, blocks, combine, dot, join, over_norm, row_dot, transformed
+from hypergraph.geometry.rows import (
+    at_hand,
+    blocks,
+    combine,
+    dot,
+    join,
+    over_norm,
+    row_dot,
+    summed,
+    transformed,
+)
 
 
 def _sinh_limit(x: Tensor) -> float:
@@ -100,7 +110,7 @@ class _Dist(torch.autograd.Function):
         if torch.is_grad_enabled() or getattr(ctx, "spent", False):
             w = _chord(x, y, ratio)
         by_x, by_y, grad_s = _rates(ctx, grad, w, ratio, sinh)
-        return (by_x * w).sum_to_size(x.shape), (by_y * w).sum_to_size(y.shape), grad_s
+        return summed(by_x * w, x.shape), summed(by_y * w, y.shape), grad_s
 
 
 def _in_blocks(x: Tensor, y: Tensor, s: Scalar) -> tuple[Tensor, ...]:
@@ -140,7 +150,7 @@ class _EagerDist(torch.autograd.Function):
         for a, b, chord, out in blocks(by_x, by_y, grad_x, grad_y):
             torch.mul(b, chord, out=out)
             chord.mul_(a)
-        return grad_x.sum_to_size(x.shape), grad_y.sum_to_size(y.shape), grad_s
+        return summed(grad_x, x.shape), summed(grad_y, y.shape), grad_s
 
 
 def dist(x: Tensor, y: Tensor, K: Scalar) -> Tensor:
