@@ -23,6 +23,13 @@ from hypergraph.geometry.numerics import Scalar, finite
 from hypergraph.geometry.rows import combine, dot, sq_norm, times
 
 
+def scaled_dot(factor: Scalar, vector: Tensor, u: Tensor) -> Tensor:
+    """The product of ``factor * vector`` with u; where u is not too long, finite also for vectors of which
+    the factor leaves nothing."""
+    product = dot(vector, u)
+    return factor * finite(product) if isinstance(factor, Tensor) else times(factor, product)
+
+
 class Point(NamedTuple):
     """``factor * vector`` in ball coordinates, and its gap."""
 
@@ -31,8 +38,8 @@ class Point(NamedTuple):
     gap: Tensor
 
     def dot(self, u: Tensor) -> Tensor:
-        """The product with u, finite also for vectors of which the factor leaves nothing."""
-        return self.factor * finite(dot(self.vector, u))
+        """The product with u."""
+        return scaled_dot(self.factor, self.vector, u)
 
     def __neg__(self) -> Point:
         return Point(self.vector, -self.factor, self.gap)
@@ -61,5 +68,5 @@ def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tu
 def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`."""
     w, ww = chord(x, y, K)
-    on_x, on_w = turn(x.gap, y.gap, ww, times(-K * x.factor, dot(x.vector, z)), -K * dot(w, z))
+    on_x, on_w = turn(x.gap, y.gap, ww, -K * x.dot(z), -K * dot(w, z))
     return combine(times(x.factor, on_x), x.vector, -on_w, w, z)

@@ -61,10 +61,8 @@ class _Point(NamedTuple):
     c: Tensor
 
     def dot(self, u: Tensor) -> Tensor:
-        """The product with u, which is not too long; finite also for points of which the factor leaves
-        nothing."""
-        product = dot(self.vector, u)
-        return self.factor * finite(product) if isinstance(self.factor, Tensor) else product
+        """The product with u."""
+        return gyro.scaled_dot(self.factor, self.vector, u)
 
     @property
     def ball(self) -> Point:

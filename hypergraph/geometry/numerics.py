@@ -25,6 +25,10 @@ _TINY = 1e-30  # a stand-in for q = 0 under a division: it changes no value abov
 _HALF = (torch.float16, torch.bfloat16)
 
 
+def _raised(a: Any) -> Any:
+    return a.float() if isinstance(a, Tensor) and a.dtype in _HALF else a
+
+
 def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """An operator runs in float32 at least: half-precision inputs are raised, and autocast is off inside.
 
@@ -34,15 +38,15 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
-        K: Any = kwargs["K"]
+        K: Any = kwargs.get("K")
         if isinstance(K, Tensor) and not K.requires_grad and at_hand(K):
             kwargs["K"] = K.item()
-        first = next(a for a in args if isinstance(a, Tensor))
-        if not (torch.is_autocast_enabled(first.device.type) or first.dtype in _HALF):
+        first = next((a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)), None)
+        if first is None or not (torch.is_autocast_enabled(first.device.type) or first.dtype in _HALF):
             return function(*args, **kwargs)
-        raised: list[Any] = [a.float() if isinstance(a, Tensor) and a.dtype in _HALF else a for a in args]
+        raised: Any = [_raised(a) for a in args]
         with torch.autocast(first.device.type, enabled=False):
-            return function(*raised, **kwargs)
+            return function(*raised, **{name: _raised(a) for name, a in kwargs.items()})
 
     return wrapper
 

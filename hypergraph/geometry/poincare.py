@@ -190,7 +190,7 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     :math:`z = -p \oplus x`."""
     at, to = _inside(p, K), _inside(x, K)
     w, square = gyro.chord(-at, to, K)
-    along = at.gap * finite(dot(w, a)) - square * at.dot(a)
+    along = at.gap * finite(dot(w, a)) - square * finite(at.dot(a))
     q = 2 * over_length(a) * along / (at.gap * to.gap)
     return (q * asinhc(-K * q * q)).squeeze(-1)
 

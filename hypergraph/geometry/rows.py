@@ -127,7 +127,7 @@ class _Combine(torch.autograd.Function):
     def forward(a: Tensor, x: Tensor, b: Tensor, y: Tensor, z: Tensor | None) -> Tensor:
         first = a * x if z is None else torch.addcmul(z, a, x)
         in_place = first.shape == y.shape and first.shape[:-1] == b.shape[:-1]
-        return torch.addcmul(first, b, y, out=first if in_place else None)
+        return first.addcmul_(b, y) if in_place else torch.addcmul(first, b, y)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
-from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space
+from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space, lorentz, poincare
 from hypergraph.sparse import csr_tensor
 from tests.geometry.operators import KINDS, NAMES, arguments, operator
 
@@ -138,6 +139,44 @@ def test_half_precision_features_are_raised(space: Space) -> None:
         x = space.lift(u)
     assert u.dtype == torch.bfloat16 and x.dtype == torch.float32
     assert space.contains(x).all()
+
+
+@pytest.mark.parametrize("ops", [poincare, lorentz], ids=["poincare", "lorentz"])
+def test_arguments_by_keyword(ops: ModuleType) -> None:
+    u = torch.tensor([0.3, -0.4], dtype=torch.bfloat16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        x = ops.exp0(u=u, K=-0.5)
+    torch.testing.assert_close(x, ops.exp0(u.float(), K=torch.tensor(-0.5)), rtol=0, atol=0)
+    torch.testing.assert_close(ops.dist(y=x, x=ops.exp0(-u, K=-0.5), K=-0.5), 2 * ops.dist0(x, K=-0.5))
+    with pytest.raises(TypeError, match="'K'"):
+        ops.exp0(u)
+
+
+@pytest.mark.parametrize(("model", "name"), NAMES)
+def test_pullback(model: str, name: str) -> None:
+    """The gradients of torch.func are those of autograd, and can be differentiated after it is left."""
+    args = [a.requires_grad_() for a in arguments(model, name, -0.5)]
+
+    def function(*args: Tensor) -> Tensor:
+        return operator(model, name)(*args, K=-0.5)
+
+    out, pullback = torch.func.vjp(function, *args)
+    weights = torch.linspace(0.5, 1, out.numel(), dtype=out.dtype).view_as(out)
+    expected = torch.autograd.grad(
+        function(*args), args, weights, create_graph=True, materialize_grads=True, allow_unused=True
+    )
+    got = pullback(weights)
+    torch.testing.assert_close(list(got), list(expected))
+    twice = [
+        torch.autograd.grad(
+            sum(g.square().sum() for g in grads), args, materialize_grads=True, allow_unused=True
+        )
+        for grads in (got, expected)
+        if any(g.requires_grad for g in expected)
+    ]
+    assert len(twice) != 1
+    if twice:
+        torch.testing.assert_close(*twice)
 
 
 @pytest.mark.parametrize(("model", "name"), NAMES)
