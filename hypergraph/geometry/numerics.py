@@ -29,18 +29,23 @@ def _raised(a: Any) -> Any:
     return a.float() if isinstance(a, Tensor) and a.dtype in _HALF else a
 
 
+def number(K: Tensor) -> Scalar:
+    """A curvature that nobody differentiates as a number: arithmetic with a number is the cheap one."""
+    return K.item() if not K.requires_grad and at_hand(K) else K
+
+
 def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """An operator runs in float32 at least: half-precision inputs are raised, and autocast is off inside.
 
-    Half precision has 8 or 11 bits; 1 - s|x| and |v - sx| near the boundary need all 24. And a curvature that
-    nobody differentiates becomes a number: arithmetic with a number is the cheap one.
+    Half precision has 8 or 11 bits; 1 - s|x| and |v - sx| near the boundary need all 24. And the
+    curvature is a :func:`number` where it can be.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
         K: Any = kwargs.get("K")
-        if isinstance(K, Tensor) and not K.requires_grad and at_hand(K):
-            kwargs["K"] = K.item()
+        if isinstance(K, Tensor):
+            kwargs["K"] = number(K)
         first = next((a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)), None)
         if first is None or not (torch.is_autocast_enabled(first.device.type) or first.dtype in _HALF):
             return function(*args, **kwargs)

@@ -289,17 +289,24 @@ def blocks(*vectors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     return zip(*(z.reshape(-1, z.size(-1)).split(size) for z in vectors))
 
 
+def block_dot(a: Tensor, b: Tensor, weights: Tensor, out: Tensor, spare: Tensor | None) -> Tensor:
+    """The weighted inner products of a block, by way of memory that the next one takes again: it is returned.
+
+    To page in the product takes longer than to compute it, and a sum over few columns twice as long as a
+    product with a vector.
+    """
+    spare = torch.empty_like(a) if spare is None else spare
+    torch.mv(torch.mul(a, b, out=spare[: len(a)]), weights, out=out.squeeze(-1))
+    return spare
+
+
 def row_dot(x: Tensor, y: Tensor, weights: Tensor | None = None) -> Tensor:
     """:func:`dot` without a gradient; with a weight for each coordinate, where given."""
     if x.shape != y.shape or x.numel() <= _BLOCK or not at_hand(x):
         product = x * y
         return product.sum(-1, keepdim=True) if weights is None else product @ weights.unsqueeze(-1)
-    # to page in the product takes longer than to compute it, and a sum over few columns twice as long as a
-    # product with a vector
     weights = x.new_ones(x.size(-1)) if weights is None else weights
-    out, product = x.new_empty(*x.shape[:-1], 1), x.new_empty(0)
+    out, spare = x.new_empty(*x.shape[:-1], 1), None
     for a, b, sums in blocks(x, y, out):
-        if not product.numel():
-            product = torch.empty_like(a)
-        torch.mv(torch.mul(a, b, out=product[: len(a)]), weights, out=sums.squeeze(-1))
+        spare = block_dot(a, b, weights, sums, spare)
     return out

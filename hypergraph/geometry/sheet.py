@@ -25,6 +25,7 @@ from hypergraph.geometry.numerics import (
 )
 from hypergraph.geometry.rows import (
     at_hand,
+    block_dot,
     blocks,
     combine,
     dot,
@@ -110,18 +111,21 @@ class _Dist(torch.autograd.Function):
         if torch.is_grad_enabled() or getattr(ctx, "spent", False):
             w = _chord(x, y, ratio)
         by_x, by_y, grad_s = _rates(ctx, grad, w, ratio, sinh)
-        return summed(by_x * w, x.shape), summed(by_y * w, y.shape), grad_s
+        return (
+            summed(by_x * w, x.shape) if ctx.needs_input_grad[0] else None,
+            summed(by_y * w, y.shape) if ctx.needs_input_grad[1] else None,
+            grad_s,
+        )
 
 
 def _in_blocks(x: Tensor, y: Tensor, s: Scalar) -> tuple[Tensor, ...]:
     """The forward pass of :class:`_Dist`: a block of points is read once, and its chord squared, in the same
     place for each, while it is in the cache."""
     w, ratio = x.new_empty(x.shape), x.new_empty(*x.shape[:-1], 1)
-    p, square, weights = torch.empty_like(ratio), None, _weights(x, s)
+    p, spare, weights = torch.empty_like(ratio), None, _weights(x, s)
     for a, b, chord, r, sums in blocks(x, y, w, ratio, p):
         _chord(a, b, _ratio(a, b, s, r), chord)
-        square = torch.empty_like(chord) if square is None else square
-        torch.mv(torch.mul(chord, chord, out=square[: len(chord)]), weights, out=sums.squeeze(-1))
+        spare = block_dot(chord, chord, weights, sums, spare)
     d, sinh = _length(p.div_(ratio), s)
     return d, w, ratio, sinh
 
@@ -140,7 +144,8 @@ class _EagerDist(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled() or transformed(grad) or ctx.spent:
+        both = all(ctx.needs_input_grad[:2])
+        if torch.is_grad_enabled() or transformed(grad) or ctx.spent or not both:
             return _Dist.backward(ctx, grad)
         x, y, _, _, w, ratio, sinh = ctx.saved_tensors
         w = w.contiguous()

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import asinhc, distance_limit, largest, radius_limit, shrink, sinhc
+from hypergraph.geometry.numerics import asinhc, distance_limit, largest, number, radius_limit, shrink, sinhc
 from hypergraph.geometry.rows import sq_norm, transformed
 from hypergraph.geometry.space import Space
 from hypergraph.nn import fused
@@ -24,11 +24,8 @@ from hypergraph.sparse import SparseMatrix, spmm
 
 
 def _s(space: Space) -> Any:
-    """sqrt(-K), as a number where nothing differentiates K: arithmetic with a number is the cheap one."""
-    K = space.K
-    if K.requires_grad or K.is_cuda or torch.compiler.is_compiling():
-        return (-K) ** 0.5
-    return (-K.item()) ** 0.5
+    """sqrt(-K), as a number where nothing differentiates K."""
+    return (-number(space.K)) ** 0.5
 
 
 def _rate(space: Space) -> Any:
