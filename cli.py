@@ -1,4 +1,4 @@
-"""`python cli.py …` from a clone; the command line itself is hypergraph/cli.py."""
+"""`python cli.py …` from a clone; the command line itself is hypergraph/cli/."""
 
 from hypergraph.cli import main
 

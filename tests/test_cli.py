@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import hypergraph
 from hypergraph import cli
+from hypergraph.tasks.kinds import KINDS
 
 ROOT = Path(hypergraph.__file__).parents[1]
 
@@ -56,10 +58,10 @@ def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         ("node-clf", "No dataset is given; name one with --dataset."),
         ("node-clf --dataset diseas", "Unknown dataset 'diseas'; did you mean 'disease'?"),
         ("node-clf --dataset disease --head bmlr", "Unknown head 'bmlr'; did you mean 'bmlr-p'?"),
-        ("link-pred --dataset disease --fc bfc-q", "Unknown layer 'bfc-q'; did you mean 'bfc-p'?"),
+        ("link-pred --dataset disease --fc bfc-q", "Unknown fc 'bfc-q'; did you mean 'bfc-p'?"),
         (
             "node-clf --dataset disease --split strickt",
-            "Unknown node split 'strickt'; did you mean 'strict'?",
+            "Unknown split 'strickt'; did you mean 'strict'?",
         ),
         ("node-clf --dataset disease --config no.toml", "no.toml: cannot be read"),
         ("node-clf --dataset disease --device gpu", "Unknown device 'gpu'"),
@@ -94,6 +96,20 @@ def test_a_bug_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "argv", ["hypergraph", "node-clf", "--dataset", "disease"])
     with pytest.raises(RuntimeError, match="a bug"):
         cli.main()
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_every_field_is_an_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], task: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    assert run(monkeypatch, task, "-h") == 0
+    printed = capsys.readouterr().out
+    for entry in fields(KINDS[task].load_config()):
+        assert f"--{entry.name.replace('_', '-')} " in printed
+        for name in entry.metadata["option"].choices:
+            assert name in printed
+    assert " Data " in printed and " Model " in printed and "Default: " in printed
 
 
 def test_print_config(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

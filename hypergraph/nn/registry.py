@@ -33,6 +33,7 @@ class Entry:
         flops: the paper's count for one point.
         reference: where it comes from.
         bias: the number of parameters of the gyro bias; empty for a head.
+        takes: the keyword arguments of its own that a configuration may set, such as ``phi``.
     """
 
     name: str
@@ -44,11 +45,17 @@ class Entry:
     flops: str
     reference: str
     bias: str = ""
+    takes: tuple[str, ...] = ()
 
     def load(self) -> type[nn.Module]:
         """Import the class."""
-        module, _, cls = self.cls.partition(":")
-        return getattr(importlib.import_module(module), cls)
+        return _load(self.cls)
+
+
+def _load(where: str) -> type[nn.Module]:
+    module, _, cls = where.partition(":")
+    found: type[nn.Module] = getattr(importlib.import_module(module), cls)
+    return found
 
 
 def _head(name: str, cls: str, space: str, formula: str, params: str, flops: str, reference: str) -> Entry:
@@ -56,9 +63,18 @@ def _head(name: str, cls: str, space: str, formula: str, params: str, flops: str
 
 
 def _layer(
-    name: str, cls: str, space: str, formula: str, params: str, flops: str, reference: str, bias: str = "m"
+    name: str,
+    cls: str,
+    space: str,
+    formula: str,
+    params: str,
+    flops: str,
+    reference: str,
+    bias: str = "m",
+    takes: tuple[str, ...] = (),
 ) -> Entry:
-    return Entry(name, "layer", f"hypergraph.nn.linear:{cls}", space, formula, params, flops, reference, bias)
+    where = f"hypergraph.nn.linear:{cls}"
+    return Entry(name, "layer", where, space, formula, params, flops, reference, bias, takes)
 
 
 def _table(*entries: Entry) -> Mapping[str, Entry]:
@@ -184,6 +200,7 @@ LAYERS = _table(
         "m(n+2)",
         "6nm+29m+4",
         _BUSEMANN,
+        takes=("phi",),
     ),
     _layer(
         "ltfc",
@@ -212,8 +229,45 @@ LAYERS = _table(
         "m(n+2)",
         "2nm+30m+2",
         _BUSEMANN,
+        takes=("phi",),
     ),
     _layer("linear", "TangentLinear", "euclidean", "W x", "mn", "2nm", "Euclidean linear layer"),
+)
+
+
+@dataclass(frozen=True)
+class EncoderEntry:
+    """One registered encoder of node features.
+
+    Args:
+        name: what a person types.
+        cls: ``"module:Class"``, imported when first made.
+        flat: whether it is a Euclidean baseline; the others take any hyperbolic space and linear layer.
+    """
+
+    name: str
+    cls: str
+    flat: bool
+
+    def load(self) -> type[nn.Module]:
+        """Import the class."""
+        return _load(self.cls)
+
+
+ENCODERS: Mapping[str, EncoderEntry] = {
+    entry.name: entry
+    for entry in (
+        EncoderEntry("hgcn", "hypergraph.nn.encoders:HGCN", flat=False),
+        EncoderEntry("hnn", "hypergraph.nn.encoders:HNN", flat=False),
+        EncoderEntry("gcn", "hypergraph.nn.encoders:GCN", flat=True),
+        EncoderEntry("mlp", "hypergraph.nn.encoders:MLP", flat=True),
+    )
+}
+
+# Functions of one number by their names in PyG's resolver: what may be chosen as an activation.
+ACTIVATIONS = (
+    *("none", "relu", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu", "mish", "relu6"),
+    *("tanh", "sigmoid", "softplus", "softsign", "hardtanh", "hardswish", "hardsigmoid", "logsigmoid"),
 )
 
 

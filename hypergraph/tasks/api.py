@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from hypergraph.errors import InputError, unknown_name
-from hypergraph.tasks.config import Config, LinkConfig, NodeConfig, read_settings, resolve
+from hypergraph.errors import InputError
+from hypergraph.tasks.config import Config, LinkConfig, NodeConfig, portable, settle
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from hypergraph.tasks.result import Result
-
-C = TypeVar("C", bound=Config)
 
 
 def node_classification(
@@ -131,35 +129,6 @@ def genome_classification(
     return _run(GenomeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, say)
 
 
-def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> C:
-    """The effective configuration of what was given; a wrong name is found here, before torch is imported."""
-    from hypergraph.nn.registry import HEADS, LAYERS
-
-    for name in given:
-        if name not in cls.__dataclass_fields__:
-            raise unknown_name("setting", name, cls.__dataclass_fields__)
-    path = Path(file) if file is not None else None
-    typed = (read_settings(cls, path) if path else {}) | {k: v for k, v in given.items() if v is not None}
-    table, kind = (LAYERS, "layer") if cls.chosen == "fc" else (HEADS, "head")
-    chosen = str(typed.get(cls.chosen) or cls.__dataclass_fields__[cls.chosen].default)
-    for value, names, what in ((chosen, table, kind), (typed.get("linear"), LAYERS, "layer")):
-        if value is not None and value not in names:
-            raise unknown_name(what, str(value), names)
-    return resolve(cls, _portable(given), space=table[chosen].space, file=path)
-
-
-def _portable(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Paths as a run that is resumed from elsewhere finds them; a dataset's name stays a name."""
-    from hypergraph.datasets.names import DATASETS
-
-    paths = {
-        name: str(Path(value).resolve())
-        for name in ("dataset", "data")
-        if (value := given.get(name)) and value not in DATASETS and Path(value).exists()
-    }
-    return {**given, **paths}
-
-
 def _run(
     cls: type[Config],
     dataset: Any,
@@ -208,7 +177,7 @@ def _resume(
     folder = Run.open(path)
     if folder.config.task != cls.task:
         raise InputError(f"{path}: a run of {folder.config.task}, not of {cls.task}.")
-    folder.check_given(_portable(given))
+    folder.check_given(portable(given))
     return runner.resume(path, data=_prepare(folder.config, graph), jobs=jobs, say=say)
 
 

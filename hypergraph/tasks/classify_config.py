@@ -6,32 +6,27 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hypergraph.errors import InputError
-from hypergraph.tasks.config import Config, choice
+from hypergraph.nn.registry import HEADS
+from hypergraph.tasks.config import DATA, MODEL, Config
+from hypergraph.tasks.option import MOST, MOST_SEED, option
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifyConfig(Config):
-    """What images and genomes share: a network, a head, batches.
-
-    Args:
-        head: A registered head.
-        batch: Examples in a batch, over all processes.
-        milestones: Epochs after which the learning rate is multiplied by ``gamma``, such as ``60,85``.
-        split_seed: The seed of the split of data that comes in one piece.
-    """
+    """What images and genomes share: a network, a head, batches."""
 
     chosen: ClassVar[str] = "head"
 
-    head: str = "bmlr-p"
-    batch: int = 100
-    milestones: str = ""
-    gamma: float = 0.1
-    split_seed: int = 0
+    head: str = option("bmlr-p", "The head (see `hypergraph heads`).", group=MODEL, choices=HEADS)
+    batch: int = option(100, "Examples in a batch, over all processes.", least=2, most=MOST)
+    milestones: str = option("", "Epochs after which the learning rate falls, such as 60,85.")
+    gamma: float = option(0.1, "What it is multiplied by then.", above=0, most=1)
+    split_seed: int = option(
+        0, "The seed of the split of data that comes in one piece.", group=DATA, least=0, most=MOST_SEED
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.batch < 2:
-            raise InputError(f"batch must be at least 2, got {self.batch}.")
         _ = self.milestone_epochs
 
     @property
@@ -45,60 +40,59 @@ class ClassifyConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class GenomeConfig(ClassifyConfig):
-    """Genome sequences: a CNN on DNA letters and a head.
-
-    Args:
-        length: Letters of a sequence; longer ones are cut, shorter ones filled with N. By default the
-            longest training sequence's.
-    """
+    """Genome sequences: a CNN on DNA letters and a head."""
 
     task: ClassVar[str] = "genome"
 
-    dataset: str = "simulated"
-    length: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.length is not None and self.length < 1:
-            raise InputError(f"length must be at least 1, got {self.length}.")
+    dataset: str = option(
+        "simulated",
+        "simulated, a folder with train/dev/test.csv, a CSV or FASTA file, or a name.",
+        group=DATA,
+    )
+    length: int | None = option(
+        None,
+        "Letters of a sequence: others are cut, or filled with N; by default the longest that is trained on.",
+        group=DATA,
+        least=1,
+        most=10**6,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig(ClassifyConfig):
-    """Images: a ResNet-18 and a head.
-
-    Args:
-        stem: ``small`` for images of up to 64 pixels, or ``imagenet``.
-        width: Channels of the first stage of the network; 64 is ResNet-18.
-        size: The side to which image files are scaled.
-        crop: The side of the random crop that is trained on; 0 is the whole image.
-        pad: Pixels of zeros around an image before it is cropped.
-        flip: Whether half of the images are mirrored.
-        momentum: Nesterov's, of SGD.
-        precision: ``bfloat16`` runs the network under autocast; the geometry stays in float32.
-    """
+    """Images: a ResNet-18 and a head."""
 
     task: ClassVar[str] = "image"
 
-    dataset: str = "digits"
-    stem: str = choice("small", "small", "imagenet")
-    width: int = 64
-    size: int = 64
-    crop: int = 0
-    pad: int = 0
-    flip: bool = True
-    momentum: float = 0.9
-    precision: str = choice("float32", "float32", "bfloat16")
+    dataset: str = option(
+        "digits", "digits, cifar10, cifar100, tiny-imagenet, imagenet, or a folder of images.", group=DATA
+    )
+    stem: str = option(
+        "small",
+        "The network's first layers: small for images of up to 64 pixels.",
+        group=MODEL,
+        choices=("small", "imagenet"),
+    )
+    width: int = option(
+        64, "Channels of the first stage, a multiple of 8; 64 is ResNet-18.", group=MODEL, least=8, most=4096
+    )
+    size: int = option(64, "The side to which image files are scaled.", group=DATA, least=1, most=4096)
+    crop: int = option(
+        0, "The side of the random crop; 0 is the whole image.", group=DATA, least=0, most=4096
+    )
+    pad: int = option(
+        0, "Pixels of zeros around an image before it is cropped.", group=DATA, least=0, most=4096
+    )
+    flip: bool = option(True, "Mirror half of the images.", group=DATA)
+    momentum: float = option(0.9, "Nesterov's, of SGD.", least=0, below=1)
+    precision: str = option(
+        "float32",
+        "bfloat16 runs the network under autocast; the geometry stays in float32.",
+        choices=("float32", "bfloat16"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # On 4 channels, oneDNN's channels-last 1x1 convolution with stride 2 writes beyond its memory.
-        if self.width < 1 or self.width % 8:
+        if self.width % 8:
             raise InputError(f"width must be a multiple of 8, got {self.width}.")
-        if self.size < 1:
-            raise InputError(f"size must be at least 1, got {self.size}.")
-        for name in ("crop", "pad"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
-        if not 0 <= self.momentum < 1:
-            raise InputError(f"momentum must be at least 0 and below 1, got {self.momentum}.")

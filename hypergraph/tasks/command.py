@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hypergraph.tasks import api
+from hypergraph.tasks.config import settle
 from hypergraph.tasks.kinds import KINDS
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -55,7 +56,7 @@ def _print_config(task: str, typed: dict[str, Any], config: str | None, resume: 
     if resume:
         settings = Run.open(Path(resume)).config
     else:
-        settings = api.settle(KINDS[task].load_config(), typed, config)
+        settings = settle(KINDS[task].load_config(), typed, config)
     sys.stdout.write(tomli_w.dumps(settings.to_dict()))
 
 

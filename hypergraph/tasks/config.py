@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, TypeVar
 
+from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS
 from hypergraph.errors import InputError, unknown_name
+from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, HEADS, LAYERS
+from hypergraph.tasks.option import MOST, MOST_SEED, fit, option, option_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -17,69 +21,46 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 
-def choice(default: str, *names: str) -> Any:
-    """A field that is one of some names."""
-    return field(default=default, metadata={"choices": names})
+DATA, MODEL, TRAINING = "Data", "Model", "Training"  # the headings of the help
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What every task has.
-
-    Args:
-        dataset: A dataset's name, or a file or folder.
-        data: A folder that holds raw files of datasets.
-        seeds: How many seeds are run.
-        seed: The first of them.
-        epochs: The most epochs.
-        patience: Stop after so many epochs without a better validation metric; 0 never stops early.
-        min_epochs: Do not stop before this epoch.
-        eval_every: Evaluate after every so many epochs.
-        dropout: Of weights in hyperbolic layers (DropConnect).
-        threads: Torch's threads for each seed. Sums depend on it in the last digit, so it is not left to
-            the number of seeds that happen to run side by side.
-    """
+    """What every task has. Each field is an option of the command line, and says itself what it is."""
 
     task: ClassVar[str]
     chosen: ClassVar[str]  # the field that names the layer which the run is about
 
-    dataset: str
-    data: str | None = None
-    seeds: int = 5
-    seed: int = 0
-    epochs: int = 5000
-    patience: int = 100
-    min_epochs: int = 100
-    eval_every: int = 1
-    lr: float = 0.01
-    weight_decay: float = 0.0
-    dropout: float = 0.0
-    K: float = -1.0
-    learn_curvature: bool = False
-    clip: float | None = None
-    dtype: str = choice("float32", "float32", "float64")
-    device: str = "cpu"
-    threads: int = 1
+    dataset: str = option(
+        ..., "A dataset's name (see `hypergraph data list`), or a file or folder.", group=DATA
+    )
+    data: str | None = option(None, "A folder with the raw files of datasets.", group=DATA)
+    seeds: int = option(5, "How many seeds.", least=1, most=10_000)
+    seed: int = option(0, "The first seed.", least=0, most=MOST_SEED)
+    epochs: int = option(5000, "The most epochs.", least=1, most=MOST)
+    patience: int = option(
+        100, "Stop after so many epochs without a better validation metric; 0: never.", least=0, most=MOST
+    )
+    min_epochs: int = option(100, "Do not stop before this epoch.", least=0, most=MOST)
+    eval_every: int = option(1, "Evaluate after every so many epochs.", least=1, most=MOST)
+    lr: float = option(0.01, "Learning rate.", above=0)
+    weight_decay: float = option(0.0, "L2 weight decay.", least=0)
+    dropout: float = option(0.0, "Dropout of weights (DropConnect).", least=0, below=1)
+    K: float = option(-1.0, "Curvature, below 0.", group=MODEL, flags="--K", least=-1e4, most=-1e-6)
+    learn_curvature: bool = option(
+        False, "Train the curvature too.", group=MODEL, flags="--learn-curvature/--fix-curvature"
+    )
+    clip: float | None = option(
+        None, "Clip features to this norm before they are lifted.", group=MODEL, above=0
+    )
+    dtype: str = option("float32", "The type of numbers.", choices=("float32", "float64"))
+    device: str = option("cpu", "cpu, cuda, cuda:1 ...")
+    # Sums depend on it in the last digit: it is not left to the seeds that happen to run side by side.
+    threads: int = option(1, "Torch's threads for each seed.", least=1, most=1024)
 
     def __post_init__(self) -> None:
-        for name in ("seeds", "epochs", "eval_every", "threads"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}.")
-        for name in ("seed", "patience", "min_epochs", "weight_decay"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} must not be negative, got {getattr(self, name)}.")
-        if not self.lr > 0:
-            raise InputError(f"lr must be above 0, got {self.lr}.")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout must be at least 0 and below 1, got {self.dropout}.")
-        if not self.K < 0:
-            raise InputError(f"K must be below 0, got {self.K}; a Euclidean head or layer is flat.")
-        if self.clip is not None and not self.clip > 0:
-            raise InputError(f"clip must be above 0, got {self.clip}.")
         for entry in fields(self):
-            names = entry.metadata.get("choices")
-            if names and getattr(self, entry.name) not in names:
-                raise unknown_name(entry.name, getattr(self, entry.name), names)
+            option_of(entry).check(entry.name, getattr(self, entry.name))
 
     @property
     def all_seeds(self) -> range:
@@ -91,90 +72,104 @@ class Config:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
+_ENCODER = "The encoder: hyperbolic, or the Euclidean gcn and mlp."
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphConfig(Config):
-    """What node classification and link prediction share.
+    """What node classification and link prediction share."""
 
-    Args:
-        encoder: ``hgcn``, ``hnn``, or the Euclidean ``gcn`` and ``mlp``.
-        dim: The dimension of the embedding.
-        layers: The number of the encoder's layers.
-        act: The activation between layers; ``none`` leaves it out.
-        split: By default the one that publications use on the dataset.
-        split_seed: HGCN's own, so that every seed trains on the published split.
-    """
+    encoder: str = option("hgcn", _ENCODER, group=MODEL, choices=ENCODERS)
+    dim: int = option(16, "Dimension of the embedding.", group=MODEL, least=1, most=16384)
+    num_layers: int = option(2, "Number of the encoder's layers.", group=MODEL, least=1, most=1000)
+    act: str = option("relu", "The activation between layers.", group=MODEL, choices=ACTIVATIONS)
+    # HGCN's own, so that every seed trains on the published split.
+    split_seed: int = option(1234, "The seed of the split.", group=DATA, least=0, most=MOST_SEED)
 
-    encoder: str = choice("hgcn", "hgcn", "hnn", "gcn", "mlp")
-    dim: int = 16
-    layers: int = 2
-    act: str = "relu"
-    split: str | None = None
-    split_seed: int = 1234
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("dim", "layers"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}.")
+_SPLIT = "The split; by default the one that publications use on the dataset."
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeConfig(GraphConfig):
-    """Node classification: an encoder and a head.
-
-    Args:
-        head: A registered head.
-        linear: The encoder's linear layers, a registered name; by default the encoder's own.
-    """
+    """Node classification: an encoder and a head."""
 
     task: ClassVar[str] = "node-clf"
     chosen: ClassVar[str] = "head"
 
-    head: str = "bmlr-p"
-    linear: str | None = None
+    head: str = option("bmlr-p", "The head (see `hypergraph heads`).", group=MODEL, choices=HEADS)
+    fc: str | None = option(
+        None,
+        "The encoder's linear layers (see `hypergraph layers`); by default its own.",
+        group=MODEL,
+        choices=LAYERS,
+    )
+    split: str | None = option(None, _SPLIT, group=DATA, choices=NODE_SPLITS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkConfig(GraphConfig):
-    """Link prediction: an encoder of linear layers and a Fermi-Dirac decoder.
-
-    Args:
-        fc: A registered linear layer.
-        phi: The activation inside BFC; ``none`` is the identity.
-        r: Where the decoder gives a half, as a squared distance.
-        t: How slowly it falls there.
-    """
+    """Link prediction: an encoder of linear layers and a Fermi-Dirac decoder."""
 
     task: ClassVar[str] = "link-pred"
     chosen: ClassVar[str] = "fc"
 
-    fc: str = "bfc-p"
-    encoder: str = choice("hnn", "hgcn", "hnn", "gcn", "mlp")
-    phi: str = "none"
-    r: float = 2.0
-    t: float = 1.0
+    fc: str = option("bfc-p", "The linear layers (see `hypergraph layers`).", group=MODEL, choices=LAYERS)
+    encoder: str = option("hnn", _ENCODER, group=MODEL, choices=ENCODERS)
+    phi: str = option("none", "The activation inside BFC.", group=MODEL, choices=ACTIVATIONS)
+    r: float = option(2.0, "The squared distance at which the decoder gives a half.", group=MODEL)
+    t: float = option(1.0, "How slowly the decoder falls there.", group=MODEL, above=0)
+    split: str | None = option(None, _SPLIT, group=DATA, choices=LINK_SPLITS)
+
+
+def renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a file, where earlier versions may have written other names."""
+    now = {"linear": "fc", "layers": "num_layers"}
+    return {now.get(name, name): value for name, value in settings.items()}
 
 
 C = TypeVar("C", bound=Config)
 
 
-def resolve(cls: type[C], given: Mapping[str, Any], *, space: str, file: Path | None = None) -> C:
-    """The configuration: presets < ``file`` < ``given``, where ``None`` means not given.
+def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> C:
+    """The effective configuration: presets < ``file`` < ``given``, where ``None`` means not given.
 
     Args:
         cls: The task's configuration.
         given: What was typed, or passed from Python.
-        space: The model of the chosen head or layer, for which presets differ.
         file: A TOML file of fields, or the ``config.toml`` of a run.
     """
-    typed = (read_settings(cls, file) if file else {}) | {k: v for k, v in given.items() if v is not None}
-    defaults = {entry.name: entry.default for entry in fields(cls)}
-    dataset = typed.get("dataset", defaults["dataset"])
+    known = cls.__dataclass_fields__
+    for name in given:
+        if name not in known:
+            raise unknown_name("setting", name, known)
+    typed = read_settings(cls, Path(file)) if file is not None else {}
+    typed |= {name: value for name, value in portable(given).items() if value is not None}
+    typed = fit(cls, typed)
+    dataset = typed.get("dataset", known["dataset"].default)
     if dataset is MISSING:
         raise InputError("No dataset is given; name one with --dataset.")
-    chosen = str(typed.get(cls.chosen, defaults[cls.chosen]))
-    values = preset(cls.task, Path(str(dataset)).name, space, chosen) | typed
-    return cls(**{name: _fit(cls, name, value) for name, value in values.items()})
+    chosen = typed.get(cls.chosen, known[cls.chosen].default)
+    names = option_of(known[cls.chosen]).choices
+    if chosen not in names:
+        raise unknown_name(cls.chosen, chosen, names)
+    space = (LAYERS if cls.chosen == "fc" else HEADS)[chosen].space
+    return cls(**fit(cls, preset(cls.task, Path(dataset).name, space, chosen) | typed))
+
+
+def portable(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Paths as a run that is resumed from elsewhere finds them; a dataset's name stays a name."""
+    paths = {
+        name: str(Path(value).resolve())
+        for name in ("dataset", "data")
+        if (value := given.get(name)) and value not in DATASETS and Path(value).exists()
+    }
+    return {**given, **paths}
+
+
+def presets(task: str) -> dict[str, Any]:
+    """The file of a task's presets."""
+    return tomllib.loads((files("hypergraph") / "presets" / f"{task}.toml").read_text(encoding="utf-8"))
 
 
 def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
@@ -183,7 +178,7 @@ def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
     In the file, ``[default]`` and then ``[<dataset>]`` give the values, each with a table of its own for a
     variant where that differs; ``like`` names the dataset whose presets are used too.
     """
-    tables = tomllib.loads((files("hypergraph") / "presets" / f"{task}.toml").read_text(encoding="utf-8"))
+    tables = presets(task)
     values: dict[str, Any] = {}
     like = tables.get(dataset, {}).get("like")
     for name in ("default", like, dataset):
@@ -201,6 +196,7 @@ def read_settings(cls: type[Config], path: Path) -> dict[str, Any]:
         if document.get("task") != cls.task:
             raise InputError(f"{path}: the configuration of {document.get('task')}, not of {cls.task}.")
         document = document["config"]
+    document = renamed(document)
     for name in document:
         if name not in (entry.name for entry in fields(cls)):
             raise InputError(f"{path}: {unknown_name('setting', name, (e.name for e in fields(cls)))}")
@@ -215,14 +211,3 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a TOML file ({error}).") from error
-
-
-def _fit(cls: type[Config], name: str, value: Any) -> Any:
-    """``value`` as the field's type: a whole number may stand for a float, nothing else bends."""
-    hint = get_type_hints(cls)[name]
-    wanted = next((part for part in get_args(hint) if part is not type(None)), hint)
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        raise InputError(f"{name} must be of type {wanted.__name__}, got {value!r}.")
-    return value

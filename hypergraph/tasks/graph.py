@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from hypergraph.datasets import load_graph, prepare_features
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
-from hypergraph.nn.registry import LAYERS, make_space
+from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
 from hypergraph.tasks.config import GraphConfig
 
 if TYPE_CHECKING:
@@ -56,27 +56,29 @@ def fingerprint(graph: Data) -> str:
     return digest.hexdigest()
 
 
-def make_encoder(
-    config: GraphConfig, in_channels: int, space: Space, linear: str | None, **options: Any
-) -> Any:
+def make_encoder(config: GraphConfig, in_channels: int, space: Space, fc: str | None, **options: Any) -> Any:
     """The encoder of a configuration; the Euclidean ones have no space and no layer to choose."""
-    from hypergraph.nn import encoders
-
-    cls = getattr(encoders, config.encoder.upper())
-    if config.encoder in ("gcn", "mlp"):
-        space, linear = make_space("euclidean"), None
-    elif linear is not None:
-        options = {"linear": linear, **options}
+    encoder = ENCODERS[config.encoder]
+    if encoder.flat:
+        space = make_space("euclidean")
+    elif fc is not None:
+        options = {"linear": fc, **options}
+    cls: Any = encoder.load()
     return cls(
         in_channels,
         config.dim,
-        config.layers,
+        config.num_layers,
         space,
-        act=None if config.act == "none" else config.act,
+        act=activation(config.act),
         dropout=config.dropout,
         clip=config.clip,
         **options,
     )
+
+
+def activation(name: str) -> str | None:
+    """The activation of this name as layers take it."""
+    return None if name == "none" else name
 
 
 def make_optimizer(model: nn.Module, config: GraphConfig) -> torch.optim.Optimizer:

@@ -61,11 +61,12 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """A task: where its configuration and its class are, and the metric that tables show."""
+    """A task: where its configuration and its class are, the metric that tables show, and what it is."""
 
     config: str
     task: str
     metric: str
+    help: str
 
     def load_config(self) -> type[Config]:
         return _import(self.config)
@@ -75,10 +76,30 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "node-clf": Kind("hypergraph.tasks.config:NodeConfig", "hypergraph.tasks.node_clf:NodeClf", "f1"),
-    "link-pred": Kind("hypergraph.tasks.config:LinkConfig", "hypergraph.tasks.link_pred:LinkPred", "auc"),
-    "image": Kind("hypergraph.tasks.classify_config:ImageConfig", "hypergraph.tasks.image:Image", "accuracy"),
-    "genome": Kind("hypergraph.tasks.classify_config:GenomeConfig", "hypergraph.tasks.genome:Genome", "mcc"),
+    "node-clf": Kind(
+        "hypergraph.tasks.config:NodeConfig",
+        "hypergraph.tasks.node_clf:NodeClf",
+        "f1",
+        "Train and test node classification: mean ± std over seeds, and a run folder.",
+    ),
+    "link-pred": Kind(
+        "hypergraph.tasks.config:LinkConfig",
+        "hypergraph.tasks.link_pred:LinkPred",
+        "auc",
+        "Train and test link prediction: mean ± std over seeds, and a run folder.",
+    ),
+    "image": Kind(
+        "hypergraph.tasks.classify_config:ImageConfig",
+        "hypergraph.tasks.image:Image",
+        "accuracy",
+        "Train and test image classification: a ResNet-18 and any head. Runs under torchrun too.",
+    ),
+    "genome": Kind(
+        "hypergraph.tasks.classify_config:GenomeConfig",
+        "hypergraph.tasks.genome:Genome",
+        "mcc",
+        "Train and test the classification of DNA: a CNN and any head.",
+    ),
 }
 
 METRICS: Mapping[str, str] = {

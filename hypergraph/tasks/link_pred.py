@@ -14,7 +14,7 @@ from hypergraph.datasets import link_split
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.decoders import FermiDirac
-from hypergraph.nn.registry import LAYERS, make_space
+from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks import metrics
 from hypergraph.tasks.config import LinkConfig
@@ -44,7 +44,7 @@ class LinkPred:
         self.config = config
         self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
         space = make_space(LAYERS[config.fc].space, config.K, config.learn_curvature)
-        options = {"phi": None if config.phi == "none" else config.phi} if config.fc.startswith("bfc") else {}
+        options = {"phi": graphs.activation(config.phi)} if "phi" in LAYERS[config.fc].takes else {}
         encoder = graphs.make_encoder(config, self.x.shape[1], space, config.fc, **options)
         self.space: Space = encoder.space
         self.model = LinkPredictor(encoder, FermiDirac(self.space, config.r, config.t)).to(config.device)
@@ -70,7 +70,7 @@ class LinkPred:
     def prepare(config: LinkConfig, graph: Any) -> GraphData:
         """Split the edges of a graph and prepare its features."""
         flat = LAYERS[config.fc].space == "euclidean"
-        if flat != (config.encoder in ("gcn", "mlp")):
+        if flat != ENCODERS[config.encoder].flat:
             fitting = "gcn or mlp" if flat else "hnn or hgcn"
             raise InputError(
                 f"The layer '{config.fc}' is {LAYERS[config.fc].space}, and the encoder {config.encoder} "

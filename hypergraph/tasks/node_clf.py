@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from hypergraph.datasets import default_split, node_split
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
-from hypergraph.nn.registry import HEADS, make_head, make_space
+from hypergraph.nn.registry import ENCODERS, HEADS, make_head, make_space
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks import metrics
 from hypergraph.tasks.config import NodeConfig
@@ -51,7 +51,7 @@ class NodeClf:
         self.y = graphs.move(data.graph.y, config)
         self.num_classes = int(data.graph.y.max()) + 1
         space = make_space(HEADS[config.head].space, config.K, config.learn_curvature)
-        encoder = graphs.make_encoder(config, self.x.shape[1], space, config.linear)
+        encoder = graphs.make_encoder(config, self.x.shape[1], space, config.fc)
         head = make_head(config.head, config.dim, self.num_classes, space)
         self.model = NodeClassifier(encoder, head, space, config.clip).to(config.device)
         self.optimizer = graphs.make_optimizer(self.model, config)
@@ -73,13 +73,13 @@ class NodeClf:
         if graph.y is None:
             raise InputError(f"{graph.name}: the graph has no labels, which node classification needs.")
         flat = HEADS[config.head].space == "euclidean"
-        if flat and config.encoder in ("hgcn", "hnn"):
+        if flat and not ENCODERS[config.encoder].flat:
             raise InputError(
                 f"The head '{config.head}' is Euclidean, the encoder {config.encoder} is not; "
                 "use --encoder gcn or mlp, or the head tangent-p or tangent-l."
             )
-        if config.linear and not flat:
-            graphs.check_layer(config.linear, HEADS[config.head].space, f"the head '{config.head}'")
+        if config.fc and not flat:
+            graphs.check_layer(config.fc, HEADS[config.head].space, f"the head '{config.head}'")
         split = node_split(graph, config.split or default_split(graph), config.split_seed)
         x = graphs.features(graph, "node", graph.edge_index)
         return GraphData(graph, split, x, graph.edge_index)

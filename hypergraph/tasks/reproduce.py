@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hypergraph.errors import InputError, unknown_name
-from hypergraph.tasks.api import settle
-from hypergraph.tasks.config import Config, tomllib
+from hypergraph.tasks.config import Config, renamed, settle, tomllib
 from hypergraph.tasks.kinds import KINDS, METRICS
 from hypergraph.tasks.result import Result, spread
 
@@ -122,7 +121,7 @@ def _take(folder: Path, config: Config) -> Result:
 
 def _check(folder: Path, there: Mapping[str, Any], config: Config) -> None:
     """Figures in one table are made with the same settings."""
-    here = config.to_dict()
+    here, there = config.to_dict(), renamed(there)
     for name in sorted((there.keys() | here.keys()) - {*_FREE}):
         if there.get(name) != here.get(name):
             raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
 from hypergraph.nn.registry import HEADS, LAYERS
-from hypergraph.tasks.api import settle
-from hypergraph.tasks.config import LinkConfig, NodeConfig
+from hypergraph.tasks.config import LinkConfig, NodeConfig, settle
+from hypergraph.tasks.kinds import KINDS
+from hypergraph.tasks.option import kind_of
 
 
 def test_the_papers_table() -> None:
@@ -56,13 +58,13 @@ def test_file_and_flags(tmp_path: Path) -> None:
     [
         ({}, "No dataset is given"),
         ({"dataset": "cora", "head": "bmlr"}, "Unknown head 'bmlr'; did you mean 'bmlr-p'"),
-        ({"dataset": "cora", "linear": "mobis"}, "Unknown layer 'mobis'; did you mean 'mobius'"),
+        ({"dataset": "cora", "fc": "mobis"}, "Unknown fc 'mobis'; did you mean 'mobius'"),
         ({"dataset": "cora", "dopout": 0.1}, "Unknown setting 'dopout'; did you mean 'dropout'"),
         ({"dataset": "cora", "dtype": "float16"}, "Unknown dtype 'float16'"),
         ({"dataset": "cora", "encoder": "gnc"}, "did you mean 'gcn'"),
         ({"dataset": "cora", "seeds": 0}, "seeds must be at least 1"),
-        ({"dataset": "cora", "K": 1.0}, "K must be below 0"),
-        ({"dataset": "cora", "K": float("nan")}, "K must be below 0"),
+        ({"dataset": "cora", "K": 1.0}, "K must be at least -10000 and at most -1e-06"),
+        ({"dataset": "cora", "K": float("nan")}, "K must be at least -10000 and at most -1e-06"),
         ({"dataset": "cora", "dropout": 1.0}, "dropout must be"),
         ({"dataset": "cora", "lr": 0.0}, "lr must be above 0"),
         ({"dataset": "cora", "dim": 0}, "dim must be at least 1"),
@@ -86,3 +88,21 @@ def test_mistakes_in_a_file(tmp_path: Path) -> None:
             settle(NodeConfig, {}, file)
     with pytest.raises(InputError, match=r"none.toml: cannot be read"):
         settle(NodeConfig, {}, tmp_path / "none.toml")
+
+
+def test_every_field_says_what_it_is() -> None:
+    for kind in KINDS.values():
+        cls = kind.load_config()
+        for entry in fields(cls):
+            known = entry.metadata["option"]
+            assert known.help.endswith((".", "...")) and known.help[0] != " ", entry.name
+            assert kind_of(cls, entry.name) in (str, int, float, bool)
+            if kind_of(cls, entry.name) is int:
+                assert known.least is not None and known.most is not None, entry.name
+
+
+def test_old_names_are_still_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('task = "node-clf"\n[config]\ndataset = "cora"\nlayers = 3\nlinear = "bfc-p"\n')
+    config = settle(NodeConfig, {}, file)
+    assert (config.num_layers, config.fc) == (3, "bfc-p")

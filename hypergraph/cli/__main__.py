@@ -1,0 +1,3 @@
+from hypergraph.cli import main
+
+main()

@@ -1,0 +1,95 @@
+"""The commands on datasets and graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from hypergraph.cli.app import app
+from hypergraph.cli.options import DATA_FOLDER, JSON
+from hypergraph.cli.output import print_json, print_record, print_table
+from hypergraph.errors import InputError
+
+FOLDER = typer.Argument(metavar="FOLDER", help="A folder of raw files, or of a graph of your own.")
+
+data_app = typer.Typer(no_args_is_help=True, help="List, describe, fetch and check datasets.")
+app.add_typer(data_app, name="data")
+
+
+@data_app.command("list")
+def data_list(data: str | None = DATA_FOLDER, json: bool = JSON) -> None:
+    """List the datasets, and where their files are."""
+    from hypergraph.datasets import report
+
+    rows = report.list_datasets(data)
+    if json:
+        print_json(rows)
+    else:
+        print_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+
+
+@data_app.command("info")
+def data_info(
+    name: str = typer.Argument(metavar="NAME", help="A dataset's name, or a file or folder of your own."),
+    data: str | None = DATA_FOLDER,
+    json: bool = JSON,
+) -> None:
+    """Describe a dataset, or a graph of your own."""
+    from hypergraph.datasets import report
+
+    print_record(report.describe(name, data), json)
+
+
+@data_app.command("fetch")
+def data_fetch(name: str = typer.Argument(metavar="NAME"), json: bool = JSON) -> None:
+    """Fetch the files of a dataset to the cache, and verify them."""
+    from hypergraph.datasets import report
+
+    print_record(report.fetch(name), json)
+
+
+@data_app.command("check")
+def data_check(folder: Path = FOLDER, json: bool = JSON) -> None:
+    """Verify the files in a folder by their checksums, or read it as a graph of your own."""
+    from hypergraph.datasets import report
+
+    checked = report.check(folder)
+    print_record(checked, json)
+    if not checked["ok"]:
+        raise InputError(f"{folder}: damaged: {', '.join(checked['damaged'])}; fetch them again.")
+
+
+@app.command("delta")
+def delta(
+    dataset: str = typer.Option(
+        ..., help="A dataset's name (see `hypergraph data list`), or a file or folder."
+    ),
+    method: str = typer.Option("exact", help="exact, or sampled: the published estimate, a lower bound."),
+    time_limit: float | None = typer.Option(None, help="Seconds, once loaded; then the bracket is reported."),
+    memory_limit: str | None = typer.Option(
+        None, help="The most that the distance matrix may take, like 500MB; by default what is available."
+    ),
+    samples: int = typer.Option(50_000, help="How many quadruples `sampled` draws."),
+    seed: int = typer.Option(0, help="Of the samples and of the local search."),
+    data: str | None = DATA_FOLDER,
+    json: bool = JSON,
+) -> None:
+    """Gromov's delta-hyperbolicity of a graph: exact, with four nodes that show it."""
+    from hypergraph.hyperbolicity.report import describe, measure
+
+    result, record = measure(
+        dataset,
+        data=data,
+        method=method,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        samples=samples,
+        seed=seed,
+    )
+    if json:
+        print_json(record)
+    else:
+        typer.echo("\n".join(describe(record)))
+    if result.stopped == "interrupted":
+        raise typer.Exit(130)

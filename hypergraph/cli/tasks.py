@@ -1,0 +1,63 @@
+"""The commands that train: one for each task, and the tables of the paper."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from hypergraph.cli.app import app
+from hypergraph.cli.options import DATA_FOLDER, JOBS, task_command
+from hypergraph.tasks.kinds import KINDS
+
+
+def _run(task: str, typed: dict[str, Any]) -> None:
+    from hypergraph.tasks import command
+
+    command.run_task(task, typed)
+
+
+for _name, _kind in KINDS.items():
+    app.command(_name)(task_command(_kind, partial(_run, _name)))
+
+
+TABLE_DATASETS = typer.Option(None, "--dataset", help="Again for more; by default all of the table.")
+TABLE_METHODS = typer.Option(None, "--method", help="A head or layer; again for more; by default all.")
+TABLE_RUNS = typer.Option(Path("runs"), "--runs", help="Where run folders are: finished ones are used again.")
+TABLE_OUT = typer.Option(None, "--out", help="The Markdown file to write.")
+
+
+@app.command()
+def reproduce(
+    task: str = typer.Argument(help=f"{', '.join(KINDS)}."),
+    dataset: list[str] | None = TABLE_DATASETS,
+    method: list[str] | None = TABLE_METHODS,
+    seeds: int | None = typer.Option(None, help="How many seeds."),
+    epochs: int | None = typer.Option(None, help="The most epochs."),
+    data: str | None = DATA_FOLDER,
+    runs: Path = TABLE_RUNS,
+    finished: bool = typer.Option(False, "--finished", help="Train nothing; show what is finished."),
+    jobs: int | None = JOBS,
+    out: Path | None = TABLE_OUT,
+) -> None:
+    """Run a table of the paper over the datasets at hand, with the published figures beside."""
+    from hypergraph.files import atomic_write_text
+    from hypergraph.tasks.reproduce import reproduce as run_table
+
+    table = run_table(
+        task,
+        datasets=dataset or (),
+        methods=method or (),
+        runs=runs,
+        finished=finished,
+        jobs=jobs,
+        say=lambda text: typer.echo(text, err=True),
+        seeds=seeds,
+        epochs=epochs,
+        data=data,
+    )
+    if out is not None:
+        atomic_write_text(out, table)
+    typer.echo(table, nl=False)
