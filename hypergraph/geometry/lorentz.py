@@ -290,8 +290,10 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     # x - p in ball coordinates, taken before they lose the difference of two far points of one ray
     d = x_s - p_s
     rise = -K * dot(d, x_s + p_s) / (c_x + c_p)
-    near, c_near = torch.where(c_x < c_p, x_s, p_s), torch.minimum(c_x, c_p)
-    w = (d - rise / (1 + c_near) * near) / (1 + torch.maximum(c_x, c_p))
+    # (a choice, and no minimum: at equal radii that would mix the derivatives of the two)
+    x_near = c_x < c_p
+    near, c_near, c_far = (torch.where(x_near, *two) for two in ((x_s, p_s), (c_x, c_p), (c_p, c_x)))
+    w = (d - rise / (1 + c_near) * near) / (1 + c_far)
     # <p, a> / c_p: of a radial normal little is left, and both products must see the same rounding
     along = torch.where(c_p * length < 1, dot(p_s, a), dot(p_s, a_s) / c_p)
     q = (1 + c_x) * (dot(w, a) + (K / 2) * sq_norm(w) * along) / torch.where(length > 0, length, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import ModuleType
 from typing import TypeVar
 
@@ -38,13 +39,26 @@ class Curvature(nn.Module):
                 f"curvature K must be a finite number below 0, got {value}; for K = 0 use Euclidean()"
             )
         self.learnable = learnable
+        # the inverse of softplus, written so that neither end overflows
+        self._exact = -value + math.log(-math.expm1(value)) if learnable else value
+        stored = torch.tensor(self._exact, dtype=torch.get_default_dtype())
         if learnable:
-            # the inverse of softplus, written so that neither end overflows
-            self.raw = nn.Parameter(
-                torch.tensor(-value + math.log(-math.expm1(value)), dtype=torch.get_default_dtype())
-            )
+            self.raw = nn.Parameter(stored)
         else:
-            self.register_buffer("value", torch.tensor(value, dtype=torch.get_default_dtype()))
+            self.register_buffer("value", stored)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Curvature:
+        """Move or convert; the value asked for is not lost to an earlier rounding, nor to half precision."""
+        before = (self.raw if self.learnable else self.value).detach()
+        super()._apply(fn, recurse)
+        after = self.raw if self.learnable else self.value
+        if after.is_meta or before.is_meta or after.dtype == before.dtype:
+            return self
+        if after.dtype.itemsize < 4:
+            after.data = before.to(after.device)
+        elif before.item() == torch.tensor(self._exact, dtype=before.dtype).item():
+            after.data.fill_(self._exact)
+        return self
 
     def forward(self) -> Tensor:
         """The curvature as a 0-d tensor."""

@@ -110,6 +110,12 @@ def _ball() -> SimpleNamespace:
     def centroid(x: list[Vector], K: Any) -> Vector:
         return lorentz.to_poincare(lorentz.centroid([to_lorentz(p, K) for p in x], K), K)
 
+    def frechet_mean(x: list[Vector], K: Any) -> Vector:
+        return lorentz.to_poincare(lorentz.frechet_mean([to_lorentz(p, K) for p in x], K), K)
+
+    def project(x: Vector, K: Any) -> Vector:
+        return x
+
     return SimpleNamespace(**locals())
 
 
@@ -183,6 +189,33 @@ def _lorentz() -> SimpleNamespace:
     def centroid(x: list[Vector], K: Any) -> Vector:
         total = [mp.fsum(c) for c in zip(*x)]
         return times(1 / mp.sqrt(K * linner(total, total)), total)
+
+    def frechet_mean(x: list[Vector], K: Any) -> Vector:
+        # Newton's method on half the sum of squares: along a geodesic to a point at distance d the second
+        # derivative is 1, across it d coth d (in units of the radius)
+        s, mean = mp.sqrt(-K), centroid(x, K)
+        for _ in range(60):
+            at_origin = [gyro_add(gyro_neg(mean, K), p, K) for p in x]
+            n = len(mean) - 1
+            slope, bend = [mpf(0)] * n, mp.zeros(n)
+            for p in at_origin:
+                u = times(s, log0(p, K))
+                r = norm(u)
+                slope = axpy(1, slope, 1, u)
+                for i in range(n):
+                    for j in range(n):
+                        across = r * mp.coth(r) if r else mpf(1)
+                        along = u[i] * u[j] / r**2 if r else mpf(0)
+                        bend[i, j] += along * (1 - across) + across * (i == j)
+            step = list(mp.lu_solve(bend, mp.matrix(slope)))
+            # far out Newton's step is short enough: the distance is convex
+            mean = gyro_add(mean, exp0(times(1 / s, step), K), K)
+            if norm(step) < mpf(10) ** -20:  # the next one would be of its square
+                return mean
+        raise ArithmeticError("no Fréchet mean found")
+
+    def project(x: Vector, K: Any) -> Vector:
+        return x
 
     return SimpleNamespace(**locals())
 
@@ -265,6 +298,8 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "dist_hyperplane": ("point", "point", "tangent@1"),
     "convert": ("point",),
     "centroid": ("points",),
+    "frechet_mean": ("points",),
+    "project": ("point",),
 }
 
 

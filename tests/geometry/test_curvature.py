@@ -1,0 +1,43 @@
+"""The curvature asked for is the one that is used, whatever a model is converted to."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from hypergraph import Lorentz, PoincareBall
+from hypergraph.nn import BMLR
+
+
+@pytest.mark.parametrize("learnable", [False, True])
+@pytest.mark.parametrize("cls", [PoincareBall, Lorentz])
+def test_double_keeps_the_number_asked_for(cls: type, learnable: bool) -> None:
+    space = cls(K=-0.3, learnable=learnable)
+    for converted in (
+        copy.deepcopy(space).double(),
+        copy.deepcopy(space).double().float().double(),
+        BMLR(2, 3, copy.deepcopy(space)).double().space,
+        copy.deepcopy(space).half().double(),
+    ):
+        assert converted.K.dtype == torch.float64
+        assert converted.K.item() == pytest.approx(-0.3, rel=1e-15)
+
+
+@pytest.mark.parametrize("learnable", [False, True])
+def test_half_precision_does_not_round_the_curvature(learnable: bool) -> None:
+    space = PoincareBall(K=-0.3, learnable=learnable).half()
+    assert space.K.dtype == torch.float32
+    assert space.K.item() == pytest.approx(-0.3, rel=1e-6)
+
+
+def test_a_number_that_was_learned_or_loaded_stays() -> None:
+    space = PoincareBall(K=-0.3, learnable=True)
+    with torch.no_grad():
+        space.curvature.raw.add_(0.5)
+    learned = space.K.item()
+    assert space.double().K.item() == pytest.approx(learned, rel=1e-6)
+    fixed = PoincareBall(K=-0.3)
+    fixed.load_state_dict(PoincareBall(K=-0.7).state_dict())
+    assert fixed.double().K.item() == pytest.approx(-0.7, rel=1e-6)
