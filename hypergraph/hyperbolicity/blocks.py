@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hypergraph.hyperbolicity.kernel import kernel
+from hypergraph.kernel import kernel
 
 # One bit-parallel search (sweep) starts from this many nodes: four machine words.
 SWEEP = 256

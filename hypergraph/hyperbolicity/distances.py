@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hypergraph.hyperbolicity.blocks import SWEEP
 from hypergraph.hyperbolicity.bracket import STOP
-from hypergraph.hyperbolicity.kernel import kernel
+from hypergraph.kernel import kernel
 
 WORDS = SWEEP // 64
 

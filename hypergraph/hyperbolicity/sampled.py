@@ -13,8 +13,8 @@ from hypergraph.hyperbolicity.blocks import SWEEP
 from hypergraph.hyperbolicity.bracket import Bracket, Team, cores
 from hypergraph.hyperbolicity.distances import sweep
 from hypergraph.hyperbolicity.graph import Graph
-from hypergraph.hyperbolicity.kernel import kernel
 from hypergraph.hyperbolicity.result import DeltaResult
+from hypergraph.kernel import kernel
 
 # The six distances of a quadruple, from three of its nodes; each two in a row add up to one of its sums.
 FROM, TO = [0, 2, 0, 1, 0, 1], [1, 3, 2, 3, 3, 2]

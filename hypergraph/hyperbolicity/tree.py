@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hypergraph.hyperbolicity.bracket import STOP
-from hypergraph.hyperbolicity.kernel import kernel
+from hypergraph.kernel import kernel
 
 
 @kernel

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numba.core.caching
 
-from hypergraph.hyperbolicity.kernel import kernel
+from hypergraph.kernel import kernel
 
 
 def twice(x):
