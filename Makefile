@@ -21,7 +21,7 @@ bench: .venv/ready-dev
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
 
 docs: .venv/ready-docs
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs site
 	@echo "open site/index.html"
 
 wheel: .venv/ready-dev
