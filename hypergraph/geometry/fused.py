@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import asinhc
+from hypergraph.geometry.numerics import asinhc, at_least
 from hypergraph.geometry.rows import apply
 
 
@@ -199,7 +199,7 @@ def _plain(
     low: Tensor,
 ) -> Tensor:
     t = y * column + (row if weight is None else row * weight)
-    t = t + (low - t.detach()).clamp_min(0)
+    t = at_least(t, low)
     if name == "hcothh":
         q = (t - 1) / 2
         value = asinhc(q) * (1 + q).sqrt()

@@ -223,6 +223,12 @@ def per_point(t: float | Tensor) -> float | Tensor:
     return max(min(t, 1e12), -1e12)
 
 
+def at_least(t: Tensor, low: Tensor) -> Tensor:
+    """t, and ``low`` where rounding took t below that exact bound; where they are equal t keeps all of its
+    gradient, which ``torch.maximum`` would share."""
+    return t + (low - t).detach().clamp_min(0)
+
+
 def finite(x: Tensor, limit: float | None = None) -> Tensor:
     """Where a result overflowed, the largest number instead, or the limit; it keeps its gradient."""
     return apply(_Finite, x, limit)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from hypergraph.geometry.fused import gram, nonzero, pair_products, products, tail
 from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import distance_limit, safe_sqrt, shrink, sinhc
+from hypergraph.geometry.numerics import at_least, distance_limit, safe_sqrt, shrink, sinhc
 from hypergraph.geometry.rows import sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn.functional import (
@@ -240,7 +240,7 @@ class PseudoBusemannMLR(_Placed):
         inner_p, inner_z, *numbers = pair_products(x_s, self.point, self.weight)
         scale, r2, time, along, length = self.placed(*numbers)
         # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
-        rise = torch.maximum(r2 / (1 + time) + along, 1 / (time + safe_sqrt(r2)) - 1)
+        rise = at_least(r2 / (1 + time) + along, 1 / (time + safe_sqrt(r2)) - 1)
         q = sq_norm(x_s)
         x_t = (1 + q).sqrt()
         inner = torch.addcmul(inner_z, inner_p, length * scale * (1 + along / (1 + time)))

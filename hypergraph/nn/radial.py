@@ -16,7 +16,16 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import asinhc, distance_limit, largest, number, radius_limit, shrink, sinhc
+from hypergraph.geometry.numerics import (
+    asinhc,
+    at_least,
+    distance_limit,
+    largest,
+    number,
+    radius_limit,
+    shrink,
+    sinhc,
+)
 from hypergraph.geometry.rows import sq_norm, transformed
 from hypergraph.geometry.space import Space
 from hypergraph.nn import fused
@@ -214,7 +223,7 @@ class Lifted:
         scale, r2 = self._polar()
         time = (1 + r2).sqrt()
         t = r2 / (1 + time) - scale * spmm(self.features, v.T)
-        return torch.log1p(torch.maximum(t, busemann_floor(r2))) / (-self.space.K) ** 0.5
+        return torch.log1p(at_least(t, busemann_floor(r2))) / (-self.space.K) ** 0.5
 
     def dense(self) -> Tensor:
         """The points."""
