@@ -158,7 +158,7 @@ class Run:
         for name in ("model.safetensors", "embedding.npz"):
             with atomic_path(self.path / name) as part:
                 shutil.copyfile(self.seed_folder(best) / name, part)
-        from hypergraph.viz.curves import plot_curves
+        from hypergraph.viz.training import plot_curves
 
         plot_curves(self.path / "metrics.jsonl", self.path / "curves.png")
         result = Result(

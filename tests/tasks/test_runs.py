@@ -83,7 +83,7 @@ def test_same_seed_same_numbers_on_any_jobs(finished: Result, graph: Path, tmp_p
 @pytest.fixture
 def no_plot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than these runs."""
-    monkeypatch.setattr("hypergraph.viz.curves.plot_curves", lambda metrics, out: None)
+    monkeypatch.setattr("hypergraph.viz.training.plot_curves", lambda metrics, out: None)
 
 
 KILLED = """
