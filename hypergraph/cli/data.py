@@ -12,8 +12,9 @@ from hypergraph.cli.output import print_json, print_record, print_table
 from hypergraph.errors import InputError
 
 FOLDER = typer.Argument(metavar="FOLDER", help="A folder of raw files, or of a graph of your own.")
+NEW_FOLDER = typer.Argument(metavar="FOLDER", help="The folder to write: new, or empty.")
 
-data_app = typer.Typer(no_args_is_help=True, help="List, describe, fetch and check datasets.")
+data_app = typer.Typer(no_args_is_help=True, help="List, describe, fetch, check and convert datasets.")
 app.add_typer(data_app, name="data")
 
 
@@ -58,6 +59,22 @@ def data_check(folder: Path = FOLDER, json: bool = JSON) -> None:
     print_record(checked, json)
     if not checked["ok"]:
         raise InputError(f"{folder}: damaged: {', '.join(checked['damaged'])}; fetch them again.")
+
+
+@data_app.command("convert")
+def data_convert(
+    graph: str = typer.Argument(metavar="GRAPH", help="A dataset's name, or a file or folder of your own."),
+    folder: Path = NEW_FOLDER,
+    task: str = typer.Option("node", help="node or link: some datasets have other features for links."),
+    data: str | None = DATA_FOLDER,
+    json: bool = JSON,
+) -> None:
+    """Write a graph as a folder of arrays that are mapped into memory, for graphs larger than it."""
+    from hypergraph.datasets.disk import convert
+
+    about = convert(graph, folder, data=data, task=task)
+    arrays = {f"{name}.npy": f"{a['dtype']} {tuple(a['shape'])}" for name, a in about["arrays"].items()}
+    print_record({"folder": str(folder), "arrays": arrays}, json)
 
 
 @app.command("delta")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypergraph.datasets.catalog import PUBLISHED, SimulatedDisease
-from hypergraph.datasets.names import TASKS, unknown_dataset
+from hypergraph.datasets.disk import is_graph_folder, load_folder
+from hypergraph.datasets.names import OGB, TASKS, unknown_dataset
 from hypergraph.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
 
     Args:
         name_or_path: A name from :data:`hypergraph.datasets.names.DATASETS`; ``pyg:Name`` for a PyG dataset;
-            a file or folder of one's own; a networkx graph or a PyG ``Data``.
+            ``ogbn-arxiv`` and the like for one of OGB; a file or folder of one's own, also what ``hypergraph
+            data convert`` wrote; a networkx graph or a PyG ``Data``.
         data: A folder that holds the raw files, looked in first; by default ``HYPERGRAPH_DATA``.
         task: ``"node"`` or ``"link"``: Airport and Disease have other features for links.
 
@@ -38,7 +40,13 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
         from hypergraph.datasets.pyg import read_pyg_dataset
 
         return read_pyg_dataset(name).to_data()
+    if name.startswith(OGB):
+        from hypergraph.datasets.ogb import read_ogb
+
+        return read_ogb(name, data).to_data()
     path = Path(name)
+    if is_graph_folder(path):
+        return load_folder(path, task)
     if path.exists():
         from hypergraph.datasets.own import read_own_graph
 

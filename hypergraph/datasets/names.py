@@ -10,6 +10,7 @@ from hypergraph.errors import InputError, unknown_name
 TASKS = ("node", "link")
 NODE_SPLITS = ("hgcn", "strict", "planetoid", "random")
 LINK_SPLITS = ("hgcn", "strict")
+OGB = ("ogbn-", "ogbl-")  # how the names of the Open Graph Benchmark begin
 
 
 @dataclass(frozen=True)
@@ -52,4 +53,4 @@ def unknown_dataset(name: str) -> InputError:
     """The error for what is neither a dataset's name nor a file."""
     if Path(name).suffix or len(Path(name).parts) > 1:
         return InputError(f"{name}: no such file or folder.")
-    return unknown_name("dataset", name, [*DATASETS, "pyg:Name", "a file or folder"])
+    return unknown_name("dataset", name, [*DATASETS, "ogbn-name", "pyg:Name", "a file or folder"])

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS, TASKS, unknown_dataset
+from hypergraph.datasets.disk import check_folder, is_graph_folder
+from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS, OGB, TASKS, unknown_dataset
 from hypergraph.datasets.sources import SOURCES, Folder, Source, cache_dir, raw_files, sha256, source_of
 from hypergraph.errors import InputError, unknown_name
 
@@ -36,9 +37,9 @@ def list_datasets(data: Folder | None = None) -> list[dict[str, Any]]:
 def describe(name: str, data: Folder | None = None) -> dict[str, Any]:
     """All that is known of a dataset; a graph of one's own is loaded and counted."""
     if name not in DATASETS:
-        if not (name.startswith("pyg:") or Path(name).exists()):
+        if not (name.startswith(("pyg:", *OGB)) or Path(name).exists()):
             raise unknown_dataset(name)  # before torch is imported, which takes seconds
-        return describe_graph(name)
+        return describe_graph(name, data)
     info = DATASETS[name]
     nodes, edges, features = info.link or (info.nodes, info.edges, info.features)
     described: dict[str, Any] = {
@@ -72,7 +73,7 @@ def describe(name: str, data: Folder | None = None) -> dict[str, Any]:
     return described
 
 
-def describe_graph(name_or_path: str) -> dict[str, Any]:
+def describe_graph(name_or_path: str, data_folder: Folder | None = None) -> dict[str, Any]:
     """Load a graph and count it."""
     import numpy as np
     import torch
@@ -80,7 +81,7 @@ def describe_graph(name_or_path: str) -> dict[str, Any]:
     from hypergraph.datasets.load import load_graph
     from hypergraph.datasets.splits import default_split
 
-    data = load_graph(name_or_path)
+    data = load_graph(name_or_path, data=data_folder)
     degree = torch.bincount(data.edge_index[0], minlength=data.num_nodes)
     described = {
         "name": data.name,
@@ -119,6 +120,10 @@ def check(folder: Path) -> dict[str, Any]:
     """Compare the files in a folder with their published checksums; other folders are read as a graph."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder.")
+    if is_graph_folder(folder):
+        states = check_folder(folder)
+        damaged = [file for file, state in states.items() if state == "damaged"]
+        return {"folder": str(folder), "arrays": states, "damaged": damaged, "ok": not damaged}
     sources = {name: _check(source, folder) for name, source in SOURCES.items()}
     known = {name: states for name, states in sources.items() if set(states.values()) != {"missing"}}
     if not known:

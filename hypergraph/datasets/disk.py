@@ -1,0 +1,192 @@
+"""A graph as a folder of ``.npy`` files that are mapped into memory, for graphs larger than it.
+
+``graph.json`` names the arrays, with the shape, type, size and SHA-256 of each, and holds what is no array.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hypergraph.datasets.names import DATASETS
+from hypergraph.datasets.sources import sha256
+from hypergraph.errors import InputError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+ABOUT = "graph.json"
+VERSION = 1
+_CSR = ("crow", "col", "value")
+
+
+def is_graph_folder(path: Path) -> bool:
+    """Whether :func:`write_folder` made it."""
+    return (path / ABOUT).is_file()
+
+
+def convert(
+    graph: Any,
+    folder: str | os.PathLike[str],
+    *,
+    data: str | os.PathLike[str] | None = None,
+    task: str = "node",
+) -> dict[str, Any]:
+    """Write a graph to a folder that is mapped when it is loaded.
+
+    Args:
+        graph: Everything that :func:`~hypergraph.datasets.load_graph` takes, with ``data`` and ``task``.
+        folder: A new folder, or an empty one.
+    """
+    from hypergraph.datasets.load import load_graph
+
+    path = Path(folder)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path}: there is something here already; name a new folder.")
+    return write_folder(load_graph(graph, data=data, task=task), path, task)
+
+
+def write_folder(data: Data, folder: Path, task: str = "node") -> dict[str, Any]:
+    """Write a graph, which appears under its name when it is whole; returns what ``graph.json`` holds."""
+    import torch
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    about: dict[str, Any] = {"version": VERSION, "task": task, "arrays": {}, "sparse": {}, "about": {}}
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
+            part = Path(temporary) / "graph"
+            part.mkdir()
+            for name, value in _with_pointer(data).items():
+                if not isinstance(value, torch.Tensor):
+                    about["about"][name] = value
+                elif value.layout == torch.sparse_csr:
+                    about["sparse"][name] = list(value.shape)
+                    pieces = (value.crow_indices(), value.col_indices(), value.values())
+                    for key, piece in zip(_CSR, pieces):
+                        about["arrays"][f"{name}_{key}"] = _write(part / f"{name}_{key}.npy", piece)
+                else:
+                    about["arrays"][name] = _write(part / f"{name}.npy", value)
+            (part / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+            if folder.is_dir():
+                folder.rmdir()
+            part.replace(folder)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error
+    return about
+
+
+def _with_pointer(data: Data) -> dict[str, Any]:
+    """What a graph holds, and where the edges of each node begin: they are sorted by their source."""
+    import torch
+
+    held = {name: value for name, value in data.to_dict().items() if name != "mapped"}
+    held["num_nodes"] = int(data.num_nodes or 0)
+    if "rowptr" not in held:
+        degree = torch.bincount(data.edge_index[0], minlength=held["num_nodes"])
+        held["rowptr"] = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+    return held
+
+
+def _write(path: Path, tensor: Any) -> dict[str, Any]:
+    array = tensor.numpy()
+    np.save(path, array)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return {
+        "shape": list(array.shape),
+        "dtype": array.dtype.str,
+        "bytes": path.stat().st_size,
+        "sha256": sha256(path),
+    }
+
+
+def load_folder(folder: Path, task: str = "node") -> Data:
+    """The graph of a folder; its arrays are mapped, and read when they are used.
+
+    The sizes of the files are checked, their checksums are not: ``hypergraph data check`` does that.
+    """
+    import torch
+    from torch_geometric.data import Data
+
+    from hypergraph.sparse import csr_tensor
+
+    about = _about(folder)
+    arrays = {name: _map(folder / f"{name}.npy", known) for name, known in about["arrays"].items()}
+    data = Data()
+    for name, shape in about["sparse"].items():
+        crow, col, value = (arrays.pop(f"{name}_{key}") for key in _CSR)
+        data[name] = csr_tensor(crow, col, value, (shape[0], shape[1]))
+    for name, array in arrays.items():
+        data[name] = torch.from_numpy(array)
+    for name, value in about["about"].items():
+        data[name] = tuple(value) if name in ("classes", "columns") else value
+    named = DATASETS.get(data.name)
+    if named is not None and named.link is not None and task != about["task"]:
+        raise InputError(
+            f"{folder}: {data.name} as it is for {about['task']}s; for {task}s convert it again with "
+            f"--task {task}."
+        )
+    data.mapped = fingerprint(about)
+    return data
+
+
+def fingerprint(about: dict[str, Any]) -> str:
+    """A hash of the features, edges and labels, from the checksums that were taken when they were written."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    for name, known in sorted(about["arrays"].items()):
+        if name.split("_")[0] in ("x", "edge", "y"):
+            digest.update(f"{name} {known['sha256']}".encode())
+    return digest.hexdigest()
+
+
+def check_folder(folder: Path) -> dict[str, str]:
+    """Which files are ``ok`` and which ``damaged``, by their checksums."""
+    return {
+        f"{name}.npy": "ok" if (file := folder / f"{name}.npy").is_file() and sha256(file) == known["sha256"]
+        else "damaged"
+        for name, known in _about(folder)["arrays"].items()
+    }  # fmt: skip
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    path = folder / ABOUT
+    try:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = about["version"]
+        _ = [(known["shape"], known["dtype"], known["bytes"]) for known in about["arrays"].values()]
+        _ = (about["sparse"], about["about"]["name"], about["task"])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not written by `hypergraph data convert` ({error}).") from error
+    if version != VERSION:
+        raise InputError(f"{path}: of version {version}, and this is {VERSION}; convert the graph again.")
+    return about
+
+
+def _map(path: Path, known: dict[str, Any]) -> Any:
+    try:
+        length = path.stat().st_size
+        if length != known["bytes"]:
+            raise InputError(
+                f"{path}: {length} bytes, where {known['bytes']} were written; the file is cut off or "
+                "another one, so convert the graph again."
+            )
+        # copy on write: nothing is written, and torch takes the array without a copy
+        array = np.load(path, mmap_mode="c", allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); convert the graph again.") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not a NumPy array ({error}); convert the graph again.") from error
+    if list(array.shape) != known["shape"] or array.dtype.str != known["dtype"]:
+        raise InputError(f"{path}: an array of another shape or type; convert the graph again.")
+    return np.asarray(array)
