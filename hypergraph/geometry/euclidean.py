@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.fused import nonzero, products
-from hypergraph.geometry.numerics import Scalar, safe_sqrt, unit
+from hypergraph.geometry.numerics import Scalar, ordinary, safe_sqrt, unit
 from hypergraph.geometry.rows import dot, sq_norm
 
 
@@ -85,7 +85,7 @@ def busemann(
 ) -> Tensor:
     r""":math:`B^v(x) = -\langle x, v\rangle`, and with a scale and an offset for each row of v, their affine
     function of it."""
-    inner, norms = products(x, v)
+    inner, norms = products(x, ordinary(v))
     value = inner * (-scale / nonzero(norms))
     return value if offset is None else value + offset
 
@@ -97,7 +97,7 @@ def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> 
 
 def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     """The signed distance to the hyperplane through p orthogonal to a."""
-    return dot(x - p, unit(a)).squeeze(-1)
+    return dot(x - p, unit(ordinary(a))).squeeze(-1)
 
 
 def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:

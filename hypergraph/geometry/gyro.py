@@ -19,15 +19,16 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, finite
+from hypergraph.geometry.numerics import Scalar, finite, finite_dot
 from hypergraph.geometry.rows import combine, dot, sq_norm, times
 
 
 def scaled_dot(factor: Scalar, vector: Tensor, u: Tensor) -> Tensor:
     """The product of ``factor * vector`` with u; where u is not too long, finite also for vectors of which
     the factor leaves nothing."""
-    product = dot(vector, u)
-    return factor * finite(product) if isinstance(factor, Tensor) else times(factor, product)
+    if isinstance(factor, Tensor):
+        return factor * finite_dot(vector, u)
+    return times(factor, dot(vector, u))
 
 
 class Point(NamedTuple):
@@ -68,5 +69,6 @@ def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tu
 def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`."""
     w, ww = chord(x, y, K)
-    on_x, on_w = turn(x.gap, y.gap, ww, -K * x.dot(z), -K * dot(w, z))
+    xz = times(x.factor, finite_dot(x.vector, z))
+    on_x, on_w = turn(x.gap, y.gap, ww, -K * xz, -K * finite_dot(w, z))
     return combine(times(x.factor, on_x), x.vector, -on_w, w, z)

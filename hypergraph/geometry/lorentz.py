@@ -23,11 +23,13 @@ from hypergraph.geometry.numerics import (
     bounded,
     cap,
     distance_limit,
-    finite,
+    finite_dot,
     inverse_radius,
     operator,
+    ordinary,
     per_point,
     radius_limit,
+    raised,
     safe_sqrt,
     sinhc,
     unit,
@@ -40,16 +42,16 @@ def from_space(x_s: Tensor, *, K: Scalar) -> Tensor:
     return torch.cat([(1 - K * sq_norm(x_s)).sqrt() / (-K) ** 0.5, x_s], -1)
 
 
-def _bounds(x_s: Tensor, K: Scalar) -> tuple[Scalar, Tensor]:
+def _bounds(x_s: Tensor, K: Scalar, time: Tensor | None = None) -> tuple[Scalar, Tensor]:
     r"""The factor that brings spatial coordinates inside the limit; :math:`c = \cosh(s\,d(x, 0))` there."""
-    factor, q = bounded(x_s, K, math.sinh(distance_limit(x_s.dtype)))
+    factor, q = bounded(x_s, K, math.sinh(distance_limit(x_s.dtype)), time)
     return factor, (1 + q).sqrt()
 
 
 def _space(x: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
     r"""Spatial coordinates, brought inside the limit, and c."""
     x_s = x[..., 1:]
-    factor, c = _bounds(x_s, K)
+    factor, c = _bounds(x_s, K, x[..., :1])
     return times(factor, x_s), c
 
 
@@ -73,7 +75,7 @@ class _Point(NamedTuple):
 
 def _inside(x: Tensor, K: Scalar) -> _Point:
     x_s = x[..., 1:]
-    return _Point(x_s, *_bounds(x_s, K))
+    return _Point(x_s, *_bounds(x_s, K, x[..., :1]))
 
 
 def _point(x: _Point, K: Scalar) -> Tensor:
@@ -85,11 +87,18 @@ def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     return join((-K) ** 0.5 * x.dot(u_s) / x.c, 1.0, u_s)
 
 
-def _to_origin(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
-    """The tangent vector at x, cut to a length whose square is finite, and transported to the origin: its
-    Euclidean norm is the length of u, with no cancellation."""
-    u_s = times(cap(u_s), u_s)
-    return combine(1.0, u_s, times(x.factor, K * x.dot(u_s) / (x.c * (1 + x.c))), x.vector)
+def _cut(u: Tensor) -> tuple[Tensor, Tensor]:
+    """The spatial part of a tangent vector, cut to a length whose square is finite; and 0, or NaN where its
+    time, which follows from the rest, is NaN."""
+    u_s = u[..., 1:]
+    return times(cap(u_s), u_s), 0 * u[..., :1].detach()
+
+
+def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
+    """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
+    cancellation."""
+    u_s, zero = _cut(u)
+    return combine(1.0, u_s, times(x.factor, (K * x.dot(u_s) + zero) / (x.c * (1 + x.c))), x.vector)
 
 
 def _half_chord(x: Point, y: Point, K: Scalar) -> Tensor:
@@ -105,8 +114,9 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:
     """Whether x is on the sheet, up to rounding of its own size."""
+    eps, x = torch.finfo(x.dtype).eps, raised(x)
     x_t, x2 = x[..., 0], sq_norm(x[..., 1:]).squeeze(-1)
-    tolerance = 64 * torch.finfo(x.dtype).eps * (x2 - 1 / K)
+    tolerance = 64 * eps * (x2 - 1 / K)
     return torch.isfinite(x).all(-1) & (x_t > 0) & ((x_t.square() - (x2 - 1 / K)).abs() <= tolerance)
 
 
@@ -122,7 +132,7 @@ def exp0(u: Tensor, *, K: Scalar) -> Tensor:
 def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \sinh^{-1}(s\lVert x_s\rVert)\, x_s / (s\lVert x_s\rVert)`, an n-vector."""
     x_s = x[..., 1:]
-    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
+    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
     return times(times(factor, asinhc(q)), x_s)
 
 
@@ -130,7 +140,7 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r"""The Minkowski product :math:`\langle u, v\rangle_L = \langle u_s, v_s\rangle - u_t v_t`."""
     signs = torch.cat([u.new_full((1,), -1.0), u.new_ones(u.size(-1) - 1)])
-    return finite(dot(u * signs, v)).squeeze(-1)
+    return finite_dot(u * signs, v).squeeze(-1)
 
 
 @operator
@@ -169,7 +179,7 @@ def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     point."""
     x_s = x[..., 1:]
     limit = distance_limit(x.dtype)
-    factor, q = bounded(x_s, K, math.sinh(limit))
+    factor, q = bounded(x_s, K, math.sinh(limit), x[..., :1])
     scale = asinhc(q) * per_point(t)
     reach, q = bounded(scale * safe_sqrt(q), -1.0, limit)
     sinh_over = sinhc(q)
@@ -190,7 +200,7 @@ def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = \cosh(\alpha)x + \sinh(\alpha)u/\alpha`,
     :math:`\alpha = s\lVert u\rVert_L`, as :math:`x \oplus \mathrm{Exp}_0(\mathrm{PT}_{x\to 0}(u))`."""
     at = _inside(x, K)
-    u = _to_origin(at, u[..., 1:], K)
+    u = _to_origin(at, u, K)
     factor, q = bounded(u, K, distance_limit(x.dtype))
     sinh_over = sinhc(q)
     return _add(at, _Point(u, times(factor, sinh_over), (1 + q * sinh_over.square()).sqrt()), K)
@@ -212,10 +222,9 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
     p, q = at.ball, to.ball
-    u_s = u[..., 1:]
-    u_s = times(cap(u_s), u_s)
+    u_s, zero = _cut(u)
     w, square = gyro.chord(q, -p, K)
-    xu, yu, wu, wx = (-K * product for product in (at.dot(u_s), to.dot(u_s), dot(w, u_s), at.dot(w)))
+    xu, yu, wu, wx = (-K * product for product in (at.dot(u_s) + zero, to.dot(u_s), dot(w, u_s), at.dot(w)))
     # <y, u>_L = <y - x, u>_L, which is exact for near points
     d = combine(to.factor, to.vector, -at.factor, at.vector)
     total = combine(to.factor, to.vector, at.factor, at.vector)
@@ -246,9 +255,9 @@ def busemann(
     """
     s = inverse_radius(x, K)
     x_s = x[..., 1:]
-    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)))
+    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
     c = (1 + q).sqrt()
-    inner, norms = products(times(factor, x_s), v)
+    inner, norms = products(times(factor, x_s), ordinary(v))
     return tail(
         "log1p",
         inner,
@@ -284,8 +293,8 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     at = _inside(p, K)
     p_s, c_p = times(at.factor, at.vector), at.c
     # with p taken to the origin: x becomes -p + x, and a an n-vector
-    a_s = unit(a[..., 1:])
-    a = _to_origin(at, a_s, K)
+    a = torch.cat([a[..., :1], unit(ordinary(a[..., 1:]))], -1)
+    a_s, a = a[..., 1:], _to_origin(at, a, K)
     length = safe_sqrt(sq_norm(a))
     # x - p in ball coordinates, taken before they lose the difference of two far points of one ray
     d = x_s - p_s

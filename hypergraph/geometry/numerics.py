@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.rows import apply, at_hand, overflow, sq_norm, times
+from hypergraph.geometry.rows import apply, at_hand, dot, overflow, row_dot, sq_norm, times
 
 P = ParamSpec("P")
 Scalar = float | Tensor
@@ -25,7 +25,8 @@ _TINY = 1e-30  # a stand-in for q = 0 under a division: it changes no value abov
 _HALF = (torch.float16, torch.bfloat16)
 
 
-def _raised(a: Any) -> Any:
+def raised(a: Any) -> Any:
+    """A tensor of half precision in float32; anything else as it is."""
     return a.float() if isinstance(a, Tensor) and a.dtype in _HALF else a
 
 
@@ -49,9 +50,9 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         first = next((a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)), None)
         if first is None or not (torch.is_autocast_enabled(first.device.type) or first.dtype in _HALF):
             return function(*args, **kwargs)
-        raised: Any = [_raised(a) for a in args]
+        higher: Any = [raised(a) for a in args]
         with torch.autocast(first.device.type, enabled=False):
-            return function(*raised, **{name: _raised(a) for name, a in kwargs.items()})
+            return function(*higher, **{name: raised(a) for name, a in kwargs.items()})
 
     return wrapper
 
@@ -148,7 +149,7 @@ class _Finite(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, limit: float | None) -> Tensor:
-        x = torch.nan_to_num(x, nan=0.0)
+        x = torch.nan_to_num(x, nan=math.nan)
         return x if limit is None else x.clamp_min_(-limit).clamp_max_(limit)
 
     @staticmethod
@@ -202,6 +203,19 @@ def unit(a: Tensor) -> Tensor:
     return times(over_length(a), a)
 
 
+def ordinary(a: Tensor) -> Tensor:
+    """a, or a multiple of it where the square of its norm could over- or underflow: for vectors of which only
+    the direction counts."""
+    with torch.no_grad():
+        square = row_dot(a, a)
+        usual = (square > 1e-30) & (square < 1e30)
+        if at_hand(a) and usual.all():
+            return a
+        size = a.abs().amax(-1, keepdim=True)
+        size = torch.where(usual | (size == 0), 1.0, size)
+    return a / size
+
+
 def largest(u: Tensor) -> float:
     """The largest coordinate, without its sign."""
     low, high = u.detach().aminmax()
@@ -232,6 +246,25 @@ def at_least(t: Tensor, low: Tensor) -> Tensor:
 def finite(x: Tensor, limit: float | None = None) -> Tensor:
     """Where a result overflowed, the largest number instead, or the limit; it keeps its gradient."""
     return apply(_Finite, x, limit)
+
+
+def overflown(x: Tensor, *given: Tensor) -> Tensor | None:
+    """Where x is NaN because numbers overflowed, and not because one of its vectors was; ``None`` for
+    nowhere."""
+    with torch.no_grad():
+        lost = x.isnan()
+        if at_hand(x) and not lost.any():
+            return None
+        for vector in given:
+            lost = lost & ~vector.isnan().any(-1, keepdim=True)
+        return lost
+
+
+def finite_dot(x: Tensor, y: Tensor) -> Tensor:
+    """The inner product, finite where it overflows: 0 where it did so in both directions."""
+    product = dot(x, y)
+    lost = overflown(product, x, y)
+    return finite(product if lost is None else torch.where(lost, 0.0, product))
 
 
 def radius_limit(dtype: torch.dtype) -> float:
@@ -294,15 +327,18 @@ class _Bound(torch.autograd.Function):
         return torch.where(q > ctx.square, beyond, grad_q), None, None
 
 
-def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Scalar, Tensor]:
+def bounded(x: Tensor, K: Scalar, limit: float, unused: Tensor | None = None) -> tuple[Scalar, Tensor]:
     r"""The factor that brings x to a scaled norm :math:`s\lVert x\rVert` of at most ``limit``, and the
     square of that norm.
 
     The factor is 1 almost always: then it is the number 1.0, where one may look at the data. A vector so long
-    that its square overflows has no direction left, and becomes 0.
+    that its square overflows has no direction left, and becomes 0. A NaN in ``unused``, a coordinate that
+    follows from the others, still counts as one.
     """
     square = sq_norm(x)
     q = -K * square
+    if unused is not None:
+        q = q + 0 * unused.detach()
     if q.numel() and at_hand(q) and q.detach().amax().item() <= limit * limit:
         return 1.0, q
     alive = (square < overflow(x.dtype)) & (q < torch.finfo(q.dtype).max)
@@ -311,5 +347,6 @@ def bounded(x: Tensor, K: Scalar, limit: float) -> tuple[Scalar, Tensor]:
 
 def clip(u: Tensor, r: float) -> Tensor:
     r""":math:`\mathrm{CLIP}(u; r) = \min(1, r / \lVert u \rVert)\, u`."""
+    u = raised(u)
     square = sq_norm(u)
     return times(shrink(square, r) * (square < overflow(u.dtype)), u)

@@ -23,11 +23,14 @@ from hypergraph.geometry.numerics import (
     bounded,
     cap,
     finite,
+    finite_dot,
     inverse_radius,
     operator,
+    ordinary,
     over_length,
     per_point,
     radius_limit,
+    raised,
     safe_sqrt,
     shrink,
     tanhc,
@@ -55,7 +58,7 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:
     """Whether x is finite and inside the open ball."""
-    return torch.isfinite(x).all(-1) & (-K * sq_norm(x).squeeze(-1) < 1)
+    return torch.isfinite(x).all(-1) & (-K * sq_norm(raised(x)).squeeze(-1) < 1)
 
 
 @operator
@@ -75,7 +78,7 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`g_x(u, v) = (\lambda_x^K)^2 \langle u, v\rangle`."""
-    return finite((2 / _gap(x, K)).square() * dot(u, v)).squeeze(-1)
+    return finite((2 / _gap(x, K)).square() * finite_dot(u, v)).squeeze(-1)
 
 
 @operator
@@ -172,7 +175,7 @@ def busemann(
     conformal = 2 / (1 - q)
     # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
     r = safe_sqrt(q)
-    inner, norms = products(times(times(factor, conformal), x), v)
+    inner, norms = products(times(times(factor, conformal), x), ordinary(v))
     column = -s / nonzero(norms)
     return tail("log1p", inner, conformal * q, column, scale=scale / s, offset=offset, low=-2 * r / (1 + r))
 
@@ -188,9 +191,9 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
     :math:`\frac1s\sinh^{-1}\frac{2s\langle z, a\rangle}{(1 - s^2\lVert z\rVert^2)\lVert a\rVert}`,
     :math:`z = -p \oplus x`."""
-    at, to = _inside(p, K), _inside(x, K)
+    at, to, a = _inside(p, K), _inside(x, K), ordinary(a)
     w, square = gyro.chord(-at, to, K)
-    along = at.gap * finite(dot(w, a)) - square * finite(at.dot(a))
+    along = at.gap * dot(w, a) - square * at.dot(a)
     q = 2 * over_length(a) * along / (at.gap * to.gap)
     return (q * asinhc(-K * q * q)).squeeze(-1)
 

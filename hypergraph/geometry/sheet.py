@@ -21,6 +21,7 @@ from hypergraph.geometry.numerics import (
     distance_limit,
     finite,
     inverse_radius,
+    overflown,
     safe_sqrt,
 )
 from hypergraph.geometry.rows import (
@@ -62,11 +63,12 @@ def _weights(x: Tensor, s: Scalar) -> Tensor:
     return weights * (s * s)
 
 
-def _length(p: Tensor, s: Scalar) -> tuple[Tensor, Tensor]:
+def _length(p: Tensor, s: Scalar, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """The distance, in the place of p, and sinh(s d)."""
     # what is off the sheet may overflow, also to nan
     farthest = math.cosh(2 * distance_limit(p.dtype))
-    p.nan_to_num_(farthest).clamp_max_(farthest)
+    lost = overflown(p, x, y)
+    p = (p if lost is None else torch.where(lost, farthest, p)).clamp_max_(farthest)
     sinh = (p + 2).mul_(p).sqrt_()
     return p.add_(sinh).log1p_().div_(s).squeeze(-1), sinh
 
@@ -92,7 +94,7 @@ class _Dist(torch.autograd.Function):
     def forward(x: Tensor, y: Tensor, s: Scalar) -> tuple[Tensor, ...]:
         ratio = _ratio(x, y, s)
         w = _chord(x, y, ratio)
-        d, sinh = _length(row_dot(w, w, _weights(x, s)).div_(ratio), s)
+        d, sinh = _length(row_dot(w, w, _weights(x, s)).div_(ratio), s, x, y)
         return d, w, ratio, sinh
 
     @staticmethod
@@ -126,7 +128,7 @@ def _in_blocks(x: Tensor, y: Tensor, s: Scalar) -> tuple[Tensor, ...]:
     for a, b, chord, r, sums in blocks(x, y, w, ratio, p):
         _chord(a, b, _ratio(a, b, s, r), chord)
         spare = block_dot(chord, chord, weights, sums, spare)
-    d, sinh = _length(p.div_(ratio), s)
+    d, sinh = _length(p.div_(ratio), s, x, y)
     return d, w, ratio, sinh
 
 
@@ -169,14 +171,14 @@ def dist(x: Tensor, y: Tensor, K: Scalar) -> Tensor:
 
 
 def _dist0(x: Tensor, s: Tensor) -> Tensor:
-    q = bounded(x[..., 1:], -s * s, _sinh_limit(x))[1].squeeze(-1)
+    q = bounded(x[..., 1:], -s * s, _sinh_limit(x), x[..., :1])[1].squeeze(-1)
     return safe_sqrt(q) * asinhc(q) / s
 
 
 class _Dist0(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, s: Tensor) -> Tensor:
-        t = torch.linalg.vector_norm(x[..., 1:], dim=-1).mul_(s)
+        t = torch.linalg.vector_norm(x[..., 1:], dim=-1).mul_(s).add_(x[..., 0], alpha=0)
         limit, inside = _sinh_limit(x), None
         if x.is_cuda or not (t.numel() and t.amax().item() < limit):
             inside = t < limit
@@ -212,7 +214,7 @@ def dist0(x: Tensor, K: Scalar) -> Tensor:
 
 def _project(x: Tensor, K: Tensor) -> tuple[Tensor, Scalar]:
     x_s = x[..., 1:]
-    factor, q = bounded(x_s, K, _sinh_limit(x))
+    factor, q = bounded(x_s, K, _sinh_limit(x), x[..., :1])
     return join((1 + q).sqrt() / (-K).sqrt(), factor, x_s), factor
 
 

@@ -95,6 +95,8 @@ def busemann(x: Tensor, v: Tensor, space: Space, *, scale: Tensor, offset: Tenso
     def inside(x: Tensor) -> Tensor:
         points = x.detach() if space.model == "poincare" else x.detach()[:, 1:]
         q = fused.sq_norms(points, s * s)
+        if space.model == "lorentz":  # the time is not used, but a NaN in it counts
+            q.add_(x.detach()[:, 0], alpha=0)
         farthest = q.max().item()
         if not farthest <= limit * limit:
             return plain(x, v, scale, offset)
