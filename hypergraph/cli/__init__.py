@@ -11,7 +11,7 @@ import typer
 from hypergraph.cli.app import app
 from hypergraph.errors import InputError
 
-for _part in ("tasks", "runs", "data", "lists"):  # each adds its commands, in the order of the help
+for _part in ("tasks", "tune", "runs", "data", "lists"):  # each adds its commands, in the order of the help
     importlib.import_module(f"hypergraph.cli.{_part}")
 
 
