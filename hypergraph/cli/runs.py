@@ -9,6 +9,7 @@ import typer
 from hypergraph.cli.app import app
 from hypergraph.cli.options import JSON
 from hypergraph.cli.output import print_json
+from hypergraph.errors import InputError
 
 RUN = typer.Argument(metavar="RUN", help="A run folder.")
 RUNS = typer.Argument(metavar="RUN RUN...", help="Run folders of the same task.")
@@ -22,9 +23,13 @@ def show(run: Path = RUN, json: bool = JSON) -> None:
     from hypergraph.tasks.show import show as print_run
 
     if json:
-        print_json(describe(run))
+        record = describe(run)
+        print_json(record)
+        damaged = record["damaged"]
     else:
-        print_run(run)
+        damaged = print_run(run)
+    if damaged:
+        raise InputError(" ".join(damaged))
 
 
 @app.command()

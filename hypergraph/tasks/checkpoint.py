@@ -1,12 +1,15 @@
 """The state of a run in one safetensors file: tensors by name, all else as JSON in its header.
 
-One file, so that it can be replaced atomically; no pickle, so that loading it runs no code.
+One file, so that it can be replaced atomically; no pickle, so that loading it runs no code; the SHA-256 of
+all that it holds in its header, so that damage is noticed.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +20,44 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from hypergraph.errors import InputError
-from hypergraph.files import atomic_path
+from hypergraph.files import atomic_path, reading, regular_file
 
 
 def save(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write tensors and a JSON-able state to ``path``, atomically."""
     # Modules may share a tensor (a space held by two layers), which safetensors refuses: hence the clones.
     whole = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    plain = json.dumps(state)
     with atomic_path(path) as part:
         try:
-            save_file(whole, part, metadata={"state": json.dumps(state)})
+            # One entry, because safetensors writes several in any order, and equal runs have equal files.
+            save_file(whole, part, metadata={"sealed": f"{_digest(whole, plain)} {plain}"})
         except SafetensorError as error:  # a full disk, in its words
             raise OSError(errno.EIO, str(error), str(path)) from error
 
 
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def load(path: Path, remedy: str = "restore it from a copy") -> tuple[dict[str, Tensor], dict[str, Any]]:
     """What :func:`save` wrote."""
-    try:
+    regular_file(path)
+    with reading(path, "a checkpoint written by hypergraph", remedy):
         with safe_open(path, framework="pt") as file:
-            state = json.loads((file.metadata() or {})["state"])
-            return {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file.") from None
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
-        raise InputError(
-            f"{path}: not a checkpoint written by hypergraph, or a damaged one ({error}); "
-            "delete it to start this seed again."
-        ) from error
+            metadata: dict[str, str] = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if "state" in metadata:  # of a version that kept no hash
+            return tensors, json.loads(metadata["state"])
+        digest, _, plain = metadata["sealed"].partition(" ")
+        if digest != _digest(tensors, plain):
+            raise InputError(f"{path}: damaged (its SHA-256 is another than the one in it); {remedy}.")
+        return tensors, json.loads(plain)
+
+
+def _digest(tensors: Mapping[str, Tensor], state: str) -> str:
+    digest = hashlib.sha256(state.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -56,41 +70,53 @@ def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def optimizer_state(optimizer: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """An optimiser's state as flat tensors, and as plain values."""
-    whole = optimizer.state_dict()
-    tensors: dict[str, Tensor] = {}
-    scalars: dict[str, Any] = {}
-    for index, entries in whole["state"].items():
-        for key, value in entries.items():
-            target = tensors if isinstance(value, Tensor) else scalars
-            target[f"{index}.{key}"] = value
-    return tensors, {"scalars": scalars, "groups": whole["param_groups"]}
+def optimizer_state(optimizer: Optimizer) -> dict[str, Tensor]:
+    """An optimiser's state by names such as ``0.exp_avg``; its settings are the run's, and not part of it."""
+    return {
+        f"{index}.{key}": value
+        for index, entries in optimizer.state_dict()["state"].items()
+        for key, value in entries.items()
+        if value is not None
+    }
 
 
-def load_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
-    """Restore what :func:`optimizer_state` gave."""
-    entries: dict[int, dict[str, Any]] = {}
-    for name, value in (*tensors.items(), *state["scalars"].items()):
-        index, key = name.split(".", 1)
-        entries.setdefault(int(index), {})[key] = value
-    optimizer.load_state_dict({"state": entries, "param_groups": state["groups"]})
+def load_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Restore what :func:`optimizer_state` gave.
+
+    The optimiser makes its own state first, by a step of length 0: then shapes can be compared, and each
+    tensor is copied into the memory layout of its parameter, which fused optimisers take for granted.
+    """
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    rates = [group["lr"] for group in optimizer.param_groups]
+    for index in {int(name.partition(".")[0]) for name in tensors}:
+        parameters[index].grad = torch.zeros_like(parameters[index])
+    for group in optimizer.param_groups:
+        group["lr"] = 0.0
+    optimizer.step()
+    for group, rate in zip(optimizer.param_groups, rates):
+        group["lr"] = rate
+    optimizer.zero_grad(set_to_none=True)
+    own = optimizer_state(optimizer)
+    check_same(own, tensors, f"{source}: the state of another optimiser")
+    for name, tensor in own.items():
+        tensor.copy_(tensors[name])
 
 
-def load_model(model: nn.Module, tensors: dict[str, Tensor], source: Path) -> None:
+def load_model(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
     """Load weights into ``model``; a mismatch is one sentence that names the first difference."""
-    own = model.state_dict()
-    for name in sorted(own.keys() | tensors.keys()):
-        if name not in tensors or name not in own:
-            whose = "the model has" if name in own else "the file has"
-            other = "the file has not" if name in own else "the model has not"
-            raise InputError(f"{source}: weights of another model ({whose} {name}, {other}).")
-        if own[name].shape != tensors[name].shape:
-            raise InputError(
-                f"{source}: weights of another model ({name} is {tuple(tensors[name].shape)} there, "
-                f"{tuple(own[name].shape)} here)."
-            )
+    check_same(model.state_dict(), tensors, f"{source}: weights of another model")
     model.load_state_dict(tensors)
+
+
+def check_same(own: Mapping[str, Tensor], given: Mapping[str, Tensor], what: str) -> None:
+    """Refuse tensors with other names or shapes than our own."""
+    for name in sorted(own.keys() | given.keys()):
+        if name not in given or name not in own:
+            where = "here and not there" if name in own else "there and not here"
+            raise InputError(f"{what} ({name} is {where}).")
+        here, there = tuple(own[name].shape), tuple(given[name].shape)
+        if here != there:
+            raise InputError(f"{what} ({name} is {there} there, {here} here).")
 
 
 def random_state() -> dict[str, Tensor]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hypergraph.tasks import api
+from hypergraph.tasks import api, distributed
 from hypergraph.tasks.config import settle
 from hypergraph.tasks.kinds import KINDS
 
@@ -27,6 +28,10 @@ def run_task(task: str, typed: dict[str, Any]) -> None:
     if print_config:
         _print_config(task, typed, how["config"], how["resume"])
         return
+    if distributed.launched() and task != "image":
+        if os.environ.get("RANK", "0") != "0":
+            return
+        _say(f"Note: {task} is not spread over processes; the first does all of it.")
     try:
         result = FUNCTIONS[task](**how, **typed, say=_say)
     except KeyboardInterrupt as interrupt:

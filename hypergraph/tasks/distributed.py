@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,27 +38,46 @@ def run(chosen: Config | Path, out: Path | None, say: Callable[[str], None]) -> 
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl" if cuda else "gloo")
     try:
-        first = dist.get_rank() == 0
         config = Run.open(chosen).config if isinstance(chosen, Path) else chosen
+        runner.check_device(config.device)
         task = KINDS[config.task].load_task()
         data = task.load(config)
+        if dist.get_rank() == 0:
+            return _lead(chosen, task.fingerprint(data), data, out, say)
         told: list[Any] = [None, None]
-        if first:
-            folder = Run.open(chosen) if isinstance(chosen, Path) else _new(config, task, data, out)
-            told = [folder.path, folder.pending()]
         dist.broadcast_object_list(told)
-        if first:
-            return runner.resume(told[0], data=data, jobs=1, say=say)
-        _train_along(Run.open(told[0]), told[1], data)
+        if told[0] is not None:  # else the first process says what is wrong
+            _train_along(Run.open(told[0]), told[1], data)
         return None
     finally:
         dist.destroy_process_group()
 
 
-def _new(config: Config, task: Any, data: Any, out: Path | None) -> Run:
+def _lead(
+    chosen: Config | Path, sha256: str, data: Any, out: Path | None, say: Callable[[str], None]
+) -> Result:
+    """What the first process does: it alone holds the folder, and tells the others what to train."""
+    import torch.distributed as dist
+
+    from hypergraph.tasks import runner
+    from hypergraph.tasks.result import Result
     from hypergraph.tasks.run import Run
 
-    return Run.create(config, task.fingerprint(data), out)
+    told: list[Any] = [None, None]
+    with ExitStack() as held:
+        try:
+            if isinstance(chosen, Path):
+                folder = Run.open(chosen)
+                folder.check_data(sha256)
+                if runner.finished(folder):
+                    return Result.read(chosen)
+                folder = held.enter_context(folder.hold())
+            else:
+                folder = held.enter_context(Run.create(chosen, sha256, out))
+            told = [folder.path, folder.pending()]
+        finally:
+            dist.broadcast_object_list(told)
+        return runner.finish(folder, data, 1, say)
 
 
 def _train_along(folder: Run, seeds: list[int], data: Any) -> None:
@@ -67,5 +87,5 @@ def _train_along(folder: Run, seeds: list[int], data: Any) -> None:
     for seed in seeds:
         with runner.alone(folder.config, seed):
             task = folder.kind.load_task()(folder.config, seed, data)
-            # Nobody has to be told apart: the first process has checked whose checkpoint it is.
+            # The first process has checked whose checkpoint it is, and writes the next.
             loop.train(task, task.schedule, Keeper(folder.seed_folder(seed), owner={}))

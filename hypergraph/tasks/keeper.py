@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import math
 import os
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -15,7 +18,12 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from hypergraph.errors import InputError
+from hypergraph.files import atomic_write_bytes, reading, regular_file
 from hypergraph.tasks import checkpoint
+
+# Seconds between checkpoints, which also take no more than a fiftieth of the time.
+EVERY = 5.0
+_SHARE = 50
 
 
 class Trainable(Protocol):
@@ -49,15 +57,20 @@ class Keeper:
 
     Args:
         folder: Where ``checkpoint.safetensors`` and ``metrics.jsonl`` are.
-        owner: What the run is (task, dataset, head ...); a checkpoint of anything else is refused.
-        every: Seconds between checkpoints; they also take no more than a fiftieth of the time.
+        owner: What the run is (task, dataset, head ...); kept in the checkpoint.
+        check: Called with the owner of a checkpoint that is found; raises where that is another run.
+        every: Seconds between checkpoints.
     """
 
     folder: Path
     owner: dict[str, Any]
-    every: float = 5.0
+    check: Callable[[Any, Path], None] = lambda found, path: None
+    every: float = field(default_factory=lambda: EVERY)
     _due: float = field(default=0.0, init=False)
-    _log: IO[str] | None = field(default=None, init=False)
+    _log: IO[bytes] | None = field(default=None, init=False)
+    _kept: bytes = field(default=b"", init=False)  # the metrics up to the checkpoint
+    _digest: Any = field(default_factory=hashlib.sha256, init=False)
+    _bytes: int = field(default=0, init=False)
 
     @property
     def path(self) -> Path:
@@ -65,19 +78,38 @@ class Keeper:
 
     def restore(self, task: Trainable) -> tuple[Progress, dict[str, Tensor]]:
         """The state of the last checkpoint, loaded into the task; of a fresh run where there is none."""
-        if not self.path.exists():
-            return Progress(), {}
-        tensors, state = checkpoint.load(self.path)
-        for name, value in self.owner.items():
-            if state["owner"].get(name) != value:
-                raise InputError(
-                    f"{self.path}: the checkpoint is of a run with {name} = {state['owner'].get(name)}, "
-                    f"this run has {name} = {value}; delete it to start this seed again."
-                )
-        checkpoint.load_model(task.model, checkpoint.under("model.", tensors), self.path)
-        checkpoint.load_optimizer(task.optimizer, checkpoint.under("optimizer.", tensors), state["optimizer"])
-        checkpoint.load_random_state(checkpoint.under("random.", tensors))
-        return Progress(**state["progress"]), checkpoint.under("best.", tensors)
+        found = self._restore(task) if self.path.exists() else (Progress(), {})
+        if dist.is_initialized():
+            dist.barrier()  # all have read the checkpoint before the first process writes or deletes one
+        return found
+
+    def _restore(self, task: Trainable) -> tuple[Progress, dict[str, Tensor]]:
+        remedy = f"delete the folder {self.folder} to train this seed again"
+        tensors, state = checkpoint.load(self.path, remedy)
+        with reading(self.path, "a checkpoint written by hypergraph", remedy):
+            self.check(state["owner"], self.path)
+            progress = _progress(state["progress"])
+            best = checkpoint.under("best.", tensors)
+            if best:
+                what = f"{self.path}: weights of another model"
+                checkpoint.check_same(task.model.state_dict(), best, what)
+            checkpoint.load_optimizer(task.optimizer, checkpoint.under("optimizer.", tensors), self.path)
+            checkpoint.load_model(task.model, checkpoint.under("model.", tensors), self.path)
+            checkpoint.load_random_state(checkpoint.under("random.", tensors))
+            if _first_rank():
+                self._keep_metrics(state["metrics"], remedy)
+        return progress, best
+
+    def _keep_metrics(self, known: dict[str, Any], remedy: str) -> None:
+        """The metrics up to the checkpoint; what a killed run wrote beyond it is cut off."""
+        path, length = self.folder / "metrics.jsonl", int(known["bytes"])
+        if length:
+            regular_file(path)
+            with path.open("rb") as file:
+                self._kept = file.read(length)
+        self._digest, self._bytes = hashlib.sha256(self._kept), len(self._kept)
+        if self._digest.hexdigest() != known["sha256"]:
+            raise InputError(f"{path}: damaged (it is not what the checkpoint goes on from); {remedy}.")
 
     def save(
         self, task: Trainable, progress: Progress, best: dict[str, Tensor], *, force: bool = False
@@ -88,27 +120,34 @@ class Keeper:
             return
         if self._log is not None:
             self._log.flush()
-        optimizer, plain = checkpoint.optimizer_state(task.optimizer)
+            os.fsync(self._log.fileno())  # a checkpoint does not outlive the metrics that it goes on from
         tensors = (
             checkpoint.prefixed("model.", task.model.state_dict())
-            | checkpoint.prefixed("optimizer.", optimizer)
+            | checkpoint.prefixed("optimizer.", checkpoint.optimizer_state(task.optimizer))
             | checkpoint.prefixed("random.", checkpoint.random_state())
             | checkpoint.prefixed("best.", best)
         )
         # JSON has no infinity: an unset best value is left out and comes back as the default.
         known = {name: value for name, value in vars(progress).items() if value != -math.inf}
-        checkpoint.save(self.path, tensors, {"owner": self.owner, "optimizer": plain, "progress": known})
+        metrics = {"bytes": self._bytes, "sha256": self._digest.hexdigest()}
+        checkpoint.save(self.path, tensors, {"owner": self.owner, "progress": known, "metrics": metrics})
         now = time.monotonic()
-        self._due = now + max(self.every, 50 * (now - start) if self.every else 0.0)
+        self._due = now + max(self.every, _SHARE * (now - start) if self.every else 0.0)
 
-    def log(self, line: dict[str, float], epoch: int) -> None:
-        """Append the metrics of an epoch, after cutting off what a killed run wrote beyond its checkpoint."""
+    def log(self, line: dict[str, float]) -> None:
+        """Append the metrics of an epoch."""
         if not _first_rank():
             return
+        if not self.path.exists():  # it is written before the first epoch
+            raise FileNotFoundError(errno.ENOENT, "deleted while the run went on", str(self.path))
         if self._log is None:
-            self._log = _cut(self.folder / "metrics.jsonl", epoch).open("a", encoding="utf-8")
+            atomic_write_bytes(self.folder / "metrics.jsonl", self._kept)
+            self._log = (self.folder / "metrics.jsonl").open("ab")
         whole = {name: value if math.isfinite(value) else None for name, value in line.items()}
-        self._log.write(json.dumps(whole) + "\n")
+        written = json.dumps(whole).encode() + b"\n"
+        self._log.write(written)
+        self._digest.update(written)
+        self._bytes += len(written)
 
     def close(self) -> None:
         """Flush and close the metrics."""
@@ -117,20 +156,12 @@ class Keeper:
             self._log = None
 
 
-def _cut(path: Path, epoch: int) -> Path:
-    """Keep the lines of ``path`` before ``epoch``; a half-written line at its end is none of them."""
-    kept = 0
-    if path.exists():
-        with path.open("rb") as file:
-            for line in file:
-                try:
-                    if json.loads(line)["epoch"] >= epoch:
-                        break
-                except (ValueError, KeyError):
-                    break
-                kept += len(line)
-        os.truncate(path, kept)
-    return path
+def _progress(state: dict[str, Any]) -> Progress:
+    for entry in fields(Progress):
+        wanted = int if isinstance(entry.default, int) else (int, float)
+        if not isinstance(state.get(entry.name, entry.default), wanted):
+            raise TypeError(f"{entry.name} is no number")
+    return Progress(**state)
 
 
 def _first_rank() -> bool:

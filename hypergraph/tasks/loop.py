@@ -67,7 +67,7 @@ def train(
             if epoch % schedule.eval_every and epoch != schedule.epochs:
                 continue
             metrics = task.evaluate()
-            keeper.log({"epoch": epoch, "loss": loss, **metrics}, epoch)
+            keeper.log({"epoch": epoch, "loss": loss, **metrics})
             value = metrics[schedule.select] if schedule.select else float(epoch)
             if value > progress.best_value:
                 progress.best_epoch, progress.best_value = epoch, value

@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 from hypergraph.errors import InputError
-from hypergraph.files import atomic_path
+from hypergraph.files import atomic_path, reading
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.run import Run
 
@@ -33,12 +33,11 @@ def predict(path: Path, out: Path, seed: int | None = None) -> int:
             f"{source}: no model yet; the run is unfinished. "
             f"Continue it with: hypergraph {run.config.task} --resume {path}"
         )
-    tensors, state = checkpoint.load(source)
-    config, owner = run.config, state.get("owner", {})
-    for name in ("task", config.chosen):
-        here = config.task if name == "task" else getattr(config, name)
-        if owner.get(name) != here:
-            raise InputError(f"{source}: a model with {name} = {owner.get(name)}, but the run has {here}.")
+    run.whole("model.safetensors", seed)
+    config, again = run.config, f"'hypergraph {run.config.task} --resume {path}' says more"
+    tensors, state = checkpoint.load(source, again)
+    with reading(source, "a model written by hypergraph", again):
+        run.check_owner(state["owner"]["seed"] if seed is None else seed, state["owner"], source)
     cls = KINDS[config.task].load_task()
     data = cls.load(config)
     run.check_data(cls.fingerprint(data))

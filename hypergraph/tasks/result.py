@@ -6,10 +6,12 @@ import json
 import statistics
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
 from hypergraph.errors import InputError
+from hypergraph.files import reading
 from hypergraph.tasks.kinds import METRICS
+from hypergraph.tasks.sealed import read_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,6 +32,7 @@ class Result:
         model_seed: The seed with the best validation metric, whose model the folder holds.
         versions: Of everything that the numbers may depend on.
         seconds: Wall time of the command that finished the run.
+        files: The SHA-256 of each file of the run; none in runs of versions that did not keep it.
         folder: The run folder; not in ``result.json``, which may be moved.
     """
 
@@ -43,6 +46,7 @@ class Result:
     model_seed: int
     versions: dict[str, str]
     seconds: float
+    files: dict[str, str] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
 
     def values(self, metric: str | None = None, part: str = "test") -> list[float]:
@@ -81,14 +85,35 @@ class Result:
     def read(cls, folder: Path) -> Result:
         """The result of a finished run."""
         path = folder / "result.json"
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            values.pop("summary")
-            return cls(**values, folder=folder)
-        except FileNotFoundError:
-            raise InputError(f"{folder}: no result.json there; it is no run, or an unfinished one.") from None
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{path}: not a result written by hypergraph ({error}).") from error
+        if not path.exists():
+            raise InputError(f"{folder}: no result.json there; it is no run, or an unfinished one.")
+        remedy = "if the seeds of the run are whole, --resume makes it anew of them"
+        with reading(path, "a result written by hypergraph", remedy):
+            values = read_json(path, remedy)
+            del values["summary"]
+            result = cls(**values, folder=folder)
+            result._check()
+            return result
+
+    def _check(self) -> None:
+        """Raise where the values are not of the kind that we write, before anything is made of them."""
+        kinds = get_type_hints(type(self))
+        for name in vars(self):
+            wanted = get_origin(kinds[name]) or kinds[name]
+            if not isinstance(getattr(self, name), (int, float) if wanted is float else wanted):
+                raise TypeError(f"{name} is not of type {wanted.__name__}")
+        if self.metric not in METRICS or not self.seeds:
+            raise ValueError("no seeds, or an unknown metric")
+        if not isinstance(self.about["split"], str) or not isinstance(self.config["dataset"], str):
+            raise TypeError("the split or the dataset has no name")
+        for seed in self.seeds:
+            numbers = [seed[name] for name in ("seed", "best_epoch", "epochs", "seconds")]
+            numbers += [value for part in ("val", "test") for value in seed[part].values()]
+            if not all(isinstance(number, (int, float)) for number in numbers):
+                raise TypeError(f"not a number among those of seed {seed['seed']}")
+        if self.model_seed not in [seed["seed"] for seed in self.seeds]:
+            raise ValueError(f"no seed {self.model_seed}")
+        json.dumps([self.summary, self.mean, self.values(part="val")])
 
     def headline(self) -> str:
         """One line: the test metric over the seeds."""

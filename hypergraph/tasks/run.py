@@ -10,8 +10,8 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,19 @@ import tomli_w
 
 from hypergraph import __version__
 from hypergraph.errors import InputError, unknown_name
-from hypergraph.files import atomic_path, atomic_write_text
+from hypergraph.files import atomic_path, atomic_write_text, reading, sha256, sweep
+from hypergraph.tasks import lock
 from hypergraph.tasks.config import Config, read_settings, read_toml
 from hypergraph.tasks.kinds import KINDS, Kind
+from hypergraph.tasks.option import fit
 from hypergraph.tasks.result import Result
+from hypergraph.tasks.sealed import check_seal, read_json, read_text, seal
 
 PROBE_BYTES = 16 * 2**20
+
+
+# What a seed leaves beside its ``result.json``.
+SEED_FILES = ("metrics.jsonl", "model.safetensors", "embedding.npz")
 
 
 @dataclass(frozen=True)
@@ -33,52 +40,71 @@ class Run:
     """A run on disk.
 
     ``config.toml`` is written first and never again. Each seed works in ``seeds/<seed>/`` and is finished
-    when its ``result.json`` is there; the files at the top are made of the finished seeds.
+    when its ``result.json`` is there; the files at the top are made of the finished seeds. Either
+    ``result.json`` has the SHA-256 of the files beside it, and the one at the top those of the seeds'.
     """
 
     path: Path
     config: Config
     data_sha256: str
+    lock: int | None = None  # the descriptor, while the folder is held
 
     @property
     def kind(self) -> Kind:
         return KINDS[self.config.task]
 
     @classmethod
-    def create(cls, config: Config, data_sha256: str, out: Path | None = None) -> Run:
-        """Make the folder (``out``, or the next free one under ``runs/``), and see that it can be written."""
-        try:
-            path = _claim(out) if out else _next_free(config)
-            _probe(path)
-            document = {
-                "task": config.task,
-                "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-                "config": config.to_dict(),
-                "data": {"sha256": data_sha256},
-                "versions": versions(),
-            }
-            atomic_write_text(path / "config.toml", tomli_w.dumps(document))
-        except OSError as error:
-            where = out or Path("runs").absolute()
-            raise InputError(
-                f"{where}: the run folder cannot be written ({error.strerror}); choose another with --out."
-            ) from error
-        return cls(path, config, data_sha256)
+    @contextmanager
+    def create(cls, config: Config, data_sha256: str, out: Path | None = None) -> Iterator[Run]:
+        """Make the folder (``out``, or the next free one under ``runs/``), and hold it.
+
+        Of several that want the same folder one gets it, and the others are told so.
+        """
+        with ExitStack() as held:
+            try:
+                path = _make(out) if out else _next_free(config)
+                descriptor = held.enter_context(lock.hold(path, patience=0))
+                _check_empty(path)
+                _probe(path)
+                document = {
+                    "task": config.task,
+                    "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+                    "config": config.to_dict(),
+                    "data": {"sha256": data_sha256},
+                    "versions": versions(),
+                }
+                atomic_write_text(path / "config.toml", tomli_w.dumps(seal(document)))
+            except OSError as error:
+                raise _unwritable(out or Path("runs").absolute(), error) from error
+            yield cls(path, config, data_sha256, descriptor)
 
     @classmethod
     def open(cls, path: Path) -> Run:
         """A run that was made before."""
-        if not (path / "config.toml").is_file():
+        file = path / "config.toml"
+        if not file.is_file():
             raise InputError(f"{path}: not a run folder, there is no config.toml in it.")
-        document = read_toml(path / "config.toml")
-        if document.get("task") not in KINDS:
-            raise unknown_name("task", str(document.get("task")), KINDS)
-        config = KINDS[document["task"]].load_config()
-        try:
-            settings = config(**read_settings(config, path / "config.toml"))
-            return cls(path, settings, document["data"]["sha256"])
-        except (TypeError, KeyError) as error:
-            raise InputError(f"{path / 'config.toml'}: not written by hypergraph ({error}).") from error
+        remedy = "restore it from a copy, or start a new run"
+        with reading(file, "written by hypergraph", remedy):
+            document = check_seal(read_toml(file), file, remedy)
+            if document.get("task") not in KINDS:
+                raise unknown_name("task", str(document.get("task")), KINDS)
+            config = KINDS[document["task"]].load_config()
+            settings = config(**fit(config, read_settings(config, file)))
+            return cls(path, settings, str(document["data"]["sha256"]))
+
+    @contextmanager
+    def hold(self, patience: float = 10.0) -> Iterator[Run]:
+        """The run, to be written by nobody else; what killed processes left half-written is removed."""
+        _check_links(self.path)
+        with ExitStack() as held:
+            try:
+                descriptor = held.enter_context(lock.hold(self.path, patience))
+            except OSError as error:
+                raise _unwritable(self.path, error) from error
+            for folder in (self.path, *self.path.glob("seeds/*")):
+                sweep(folder)
+            yield replace(self, lock=descriptor)
 
     def check_data(self, sha256: str) -> None:
         """Refuse data other than the run's."""
@@ -101,81 +127,118 @@ class Run:
     def seed_folder(self, seed: int) -> Path:
         return self.path / "seeds" / str(seed)
 
+    def owner(self, seed: int) -> dict[str, Any]:
+        """What the numbers of a seed depend on; kept with all that is written of it."""
+        settings = {"task": self.config.task, **self.config.to_dict()}
+        # Neither has a say in the numbers of a seed.
+        del settings["seeds"]
+        settings.pop("data", None)
+        return settings | {"seed": seed, "data_sha256": self.data_sha256}
+
+    def check_owner(self, seed: int, found: Any, source: Path) -> None:
+        """Refuse what was written of a seed with other settings or other data."""
+        if not isinstance(found, dict):
+            raise InputError(f"{source}: does not say with which settings it was made; {self.remedy(seed)}.")
+        for name, value in self.owner(seed).items():
+            if found.get(name) != value:
+                raise InputError(
+                    f"{source}: of a run with {name} = {found.get(name)}, this run has {name} = {value}; "
+                    f"{self.remedy(seed)}."
+                )
+
+    def remedy(self, seed: int) -> str:
+        """What to do where files of a seed cannot be used."""
+        return f"delete the folder {self.seed_folder(seed)} to train this seed again"
+
     def seed_result(self, seed: int) -> dict[str, Any] | None:
         """What a finished seed found; ``None`` of an unfinished one."""
-        try:
-            result: dict[str, Any] = json.loads((self.seed_folder(seed) / "result.json").read_text("utf-8"))
-        except (OSError, ValueError):
+        path = self.seed_folder(seed) / "result.json"
+        if not path.exists():
             return None
-        return result
+        found = read_json(path, self.remedy(seed))
+        self.check_owner(seed, found.pop("owner", None), path)
+        return found
 
     def pending(self) -> list[int]:
         """The seeds that are not finished."""
         return [seed for seed in self.config.all_seeds if self.seed_result(seed) is None]
 
-    @contextmanager
-    def lock(self, patience: float = 10.0) -> Iterator[int | None]:
-        """Keep other processes out of the folder; yields the lock's descriptor, for workers to hold too.
+    def write_seed(self, seed: int, found: dict[str, Any]) -> None:
+        """Write what a seed found, last of its files: then it is finished."""
+        folder = self.seed_folder(seed)
+        files = {name: sha256(folder / name) for name in SEED_FILES}
+        whole = seal({**found, "owner": self.owner(seed), "files": files})
+        atomic_write_text(folder / "result.json", json.dumps(whole, indent=2) + "\n")
 
-        Whoever dies lets go. A worker outlives a killed parent by a moment, hence the patience.
+    def damaged(self, seed: int | None = None, *names: str) -> list[str]:
+        """A sentence for each file, at the top or of a finished seed, that is not as it was written.
+
+        Args:
+            seed: Whose files; by default those at the top.
+            names: Which files; by default all.
         """
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            yield None
-            return
-        descriptor = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o666)
-        try:
-            end = time.monotonic() + patience
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > end:
-                        raise InputError(
-                            f"{self.path}: another process is working on this run; wait for it."
-                        ) from None
-                    time.sleep(0.1)
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        if seed is None:
+            folder, known = self.path, Result.read(self.path).files
+            remedy = f"'hypergraph {self.config.task} --resume {self.path}' makes it anew from the seeds"
+        else:
+            folder, known = self.seed_folder(seed), (self.seed_result(seed) or {}).get("files", {})
+            remedy = self.remedy(seed)
+        with reading(folder / "result.json", "written by hypergraph", remedy):
+            wanted = {name: known[name] for name in names or known if name in known}
+            return [
+                f"{folder / name}: missing or damaged (its SHA-256 is not the one in result.json); {remedy}."
+                for name, digest in wanted.items()
+                if not (folder / name).is_file() or sha256(folder / name) != digest
+            ]
+
+    def whole(self, name: str, seed: int | None = None) -> Path:
+        """A file of the run, or of a finished seed, once it has been compared with its SHA-256."""
+        for said in self.damaged(seed, name):
+            raise InputError(said)
+        return (self.path if seed is None else self.seed_folder(seed)) / name
 
     def finish(self, seconds: float) -> Result:
         """Make the files at the top of the finished seeds', ``result.json`` last."""
-        seeds = [found for seed in self.config.all_seeds if (found := self.seed_result(seed))]
-        about = {key: seeds[0].pop(key) for key in ("about", "parameters")}
-        for seed in seeds[1:]:
-            del seed["about"], seed["parameters"]
-        metric = self.kind.metric
-        best = max(seeds, key=lambda seed: seed["val"][metric])["seed"]
-        lines = [
-            json.dumps({"seed": seed, **json.loads(line)}) + "\n"
-            for seed in self.config.all_seeds
-            for line in (self.seed_folder(seed) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        ]
+        for seed in self.config.all_seeds:
+            for said in self.damaged(seed):
+                raise InputError(said)
+        found = {seed: self.seed_result(seed) or {} for seed in self.config.all_seeds}
+        with reading(self.path / "seeds", "written by hypergraph", "start a new run"):
+            result = self._summary(list(found.values()), seconds)
+            lines = [
+                json.dumps({"seed": seed, **json.loads(line)}) + "\n"
+                for seed in found
+                for line in read_text(self.seed_folder(seed) / "metrics.jsonl").splitlines()
+            ]
         atomic_write_text(self.path / "metrics.jsonl", "".join(lines))
         for name in ("model.safetensors", "embedding.npz"):
             with atomic_path(self.path / name) as part:
-                shutil.copyfile(self.seed_folder(best) / name, part)
+                shutil.copyfile(self.seed_folder(result.model_seed) / name, part)
         from hypergraph.viz.training import plot_curves
 
         plot_curves(self.path / "metrics.jsonl", self.path / "curves.png")
-        result = Result(
+        made = (*SEED_FILES, "curves.png", *(f"seeds/{seed}/result.json" for seed in found))
+        result.files = {name: sha256(self.path / name) for name in made if (self.path / name).exists()}
+        text = json.dumps(seal(result.to_dict()), indent=2) + "\n"
+        atomic_write_text(self.path / "result.json", text)
+        return result
+
+    def _summary(self, found: list[dict[str, Any]], seconds: float) -> Result:
+        metric, apart = self.kind.metric, ("about", "parameters", "files")
+        seeds = [{name: value for name, value in seed.items() if name not in apart} for seed in found]
+        return Result(
             task=self.config.task,
             metric=metric,
-            about=about["about"],
+            about=found[0]["about"],
             config=self.config.to_dict(),
             data_sha256=self.data_sha256,
-            parameters=about["parameters"],
+            parameters=found[0]["parameters"],
             seeds=seeds,
-            model_seed=best,
+            model_seed=max(seeds, key=lambda seed: seed["val"][metric])["seed"],
             versions=versions(),
             seconds=round(seconds, 3),
             folder=self.path,
         )
-        atomic_write_text(self.path / "result.json", json.dumps(result.to_dict(), indent=2) + "\n")
-        return result
 
 
 def versions() -> dict[str, str]:
@@ -205,13 +268,34 @@ def _next_free(config: Config) -> Path:
             return path
 
 
-def _claim(path: Path) -> Path:
-    if path.is_dir() and any(path.iterdir()):
+def _make(path: Path) -> Path:
+    if path.is_dir():
+        _check_empty(path)  # before anything is written into a folder of somebody else
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _check_empty(path: Path) -> None:
+    if any(entry.name != lock.NAME for entry in path.iterdir()):
         raise InputError(
             f"{path}: the folder is not empty; name a new one with --out, or continue its run with --resume."
         )
-    path.mkdir(parents=True, exist_ok=True)
-    return path
+
+
+def _check_links(path: Path) -> None:
+    """Refuse links below ``seeds/``: a folder from elsewhere must not say where we write."""
+    for entry in (path / "seeds", *(path / "seeds").rglob("*")):
+        if entry.is_symlink():
+            raise InputError(
+                f"{entry}: a symbolic link, and a run writes into its own folder alone; delete the link, "
+                "or put there what it points to."
+            )
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{path}: the run folder cannot be written ({error.strerror}); choose another with --out."
+    )
 
 
 def _probe(path: Path) -> None:

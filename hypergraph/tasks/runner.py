@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypergraph
 from hypergraph.errors import InputError, unknown_name
-from hypergraph.files import atomic_path, atomic_write_text
+from hypergraph.files import atomic_path
 from hypergraph.progress import progress
 from hypergraph.tasks.config import Config
 from hypergraph.tasks.kinds import KINDS
@@ -49,8 +49,8 @@ def run(
     check_device(config.device)
     task = KINDS[config.task].load_task()
     loaded = task.load(config) if data is None else data
-    folder = Run.create(config, task.fingerprint(loaded), out)
-    return _finish(folder, loaded, jobs if data is None else 1, say)
+    with Run.create(config, task.fingerprint(loaded), out) as folder:
+        return finish(folder, loaded, jobs if data is None else 1, say)
 
 
 def resume(path: Path, *, data: Any = None, jobs: int | None = None, say: Say = lambda text: None) -> Result:
@@ -60,9 +60,24 @@ def resume(path: Path, *, data: Any = None, jobs: int | None = None, say: Say = 
     task = KINDS[folder.config.task].load_task()
     loaded = task.load(folder.config) if data is None else data
     folder.check_data(task.fingerprint(loaded))
-    if not folder.pending() and (path / "result.json").exists():
+    if finished(folder):
         return Result.read(path)
-    return _finish(folder, loaded, jobs if data is None else 1, say)
+    with folder.hold() as held:
+        return finish(held, loaded, jobs if data is None else 1, say)
+
+
+def finished(folder: Run) -> bool:
+    """Whether nothing is left to do; damaged files of a finished seed are an error, others are made anew."""
+    pending = folder.pending()
+    for seed in folder.config.all_seeds:
+        for said in () if seed in pending else folder.damaged(seed):
+            raise InputError(said)
+    if pending or not (folder.path / "result.json").exists():
+        return False
+    try:
+        return not folder.damaged()
+    except InputError:
+        return False
 
 
 def check_device(name: str) -> None:
@@ -78,37 +93,43 @@ def check_device(name: str) -> None:
         raise InputError(f"The device '{name}' is not available ({reason}); use --device cpu.") from error
 
 
-def _finish(folder: Run, data: Any, jobs: int | None, say: Say) -> Result:
+def finish(folder: Run, data: Any, jobs: int | None, say: Say) -> Result:
+    """Train the seeds that are left of a run that is held, and make the files at its top."""
     start = time.monotonic()
     about = folder.kind.load_task().about(folder.config, data)
     for note in (about.get("leaks"), *about.get("notices", ())):
         if note:
             say(f"Note: {note}")
     say(f"Run folder: {folder.path}")
-    with folder.lock() as lock:
+    try:
         pending = folder.pending()
         done = folder.config.seeds - len(pending)
         jobs = min(jobs or _cores(folder.config), len(pending))
-        try:
-            with progress(folder.config.task, folder.config.seeds) as bar:
-                if jobs > 1:
-                    _side_by_side(folder, pending, jobs, lock, lambda extra, note: bar(done + extra, note))
-                else:
-                    for i, seed in enumerate(pending):
-                        run_seed(folder, seed, data, _at(bar, done + i, seed))
-            return folder.finish(time.monotonic() - start)
-        except OSError as error:
-            raise InputError(f"{error.filename or folder.path}: {error.strerror}. {_hint(folder)}") from error
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_hint(folder)) from None
-        except InputError as error:
-            raise InputError(f"{error} {_hint(folder)}") from error
+        with progress(folder.config.task, folder.config.seeds) as bar:
+            if jobs > 1:
+                _side_by_side(folder, pending, jobs, lambda extra, note: bar(done + extra, note))
+            else:
+                for i, seed in enumerate(pending):
+                    run_seed(folder, seed, data, _at(bar, done + i, seed))
+        return folder.finish(time.monotonic() - start)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_hint(folder)) from None
+    except (OSError, InputError) as error:
+        if not (folder.path / "config.toml").exists():
+            raise InputError(
+                f"{folder.path}: the run folder was deleted while the run went on; start the run again."
+            ) from error
+        said = str(error)
+        if isinstance(error, OSError):
+            said = f"{error.filename or folder.path}: {error.strerror}."
+        raise InputError(f"{said} {_hint(folder)}") from error
 
 
 def _hint(folder: Run) -> str:
-    finished = folder.config.seeds - len(folder.pending())
+    seeds = folder.config.all_seeds
+    kept = sum((folder.seed_folder(seed) / "result.json").exists() for seed in seeds)
     command = f"hypergraph {folder.config.task} --resume {folder.path}"
-    return f"{finished} of {folder.config.seeds} seeds are finished and kept; '{command}' continues."
+    return f"{kept} of {len(seeds)} seeds are finished and kept; '{command}' continues."
 
 
 def _at(bar: Any, done: int, seed: int) -> Report:
@@ -122,28 +143,24 @@ def _cores(config: Config) -> int:
     return max(1, cores // config.threads)
 
 
-def run_seed(folder: Run, seed: int, data: Any, report: Report | None = None, every: float = 5.0) -> None:
+def run_seed(folder: Run, seed: int, data: Any, report: Report | None = None) -> None:
     """Train one seed, from its checkpoint where there is one, and write what it found."""
     import numpy as np
 
     from hypergraph.tasks import checkpoint, loop
     from hypergraph.tasks.keeper import Keeper
 
-    config, place = folder.config, folder.seed_folder(seed)
+    config, place, owner = folder.config, folder.seed_folder(seed), folder.owner(seed)
     place.mkdir(parents=True, exist_ok=True)
-    owner = {"task": config.task, **config.to_dict(), "seed": seed, "data_sha256": folder.data_sha256}
-    # Neither has a say in the numbers of a seed.
-    del owner["seeds"]
-    owner.pop("data", None)
     with alone(config, seed):
         task = folder.kind.load_task()(config, seed, data)
-        keeper = Keeper(place, owner, every)
+        keeper = Keeper(place, owner, lambda found, path: folder.check_owner(seed, found, path))
         done, _ = loop.train(task, task.schedule, keeper, report)
         checkpoint.save(place / "model.safetensors", task.model.state_dict(), {"owner": owner})
         with atomic_path(place / "embedding.npz") as part:
             arrays: dict[str, Any] = dict(task.embedding())
             np.savez_compressed(part, **arrays)
-        result = {
+        found = {
             "seed": seed,
             **task.test(),
             "best_epoch": done.best_epoch,
@@ -152,36 +169,42 @@ def run_seed(folder: Run, seed: int, data: Any, report: Report | None = None, ev
             "about": task.about(config, data),
             "parameters": sum(p.numel() for p in task.model.parameters() if p.requires_grad),
         }
-    atomic_write_text(place / "result.json", json.dumps(result, indent=2) + "\n")
+    folder.write_seed(seed, found)
     keeper.path.unlink(missing_ok=True)
+
+
+# Of a process's one generator: seeds that are trained in several threads take turns.
+_TURN = threading.RLock()
 
 
 @contextmanager
 def alone(config: Config, seed: int) -> Iterator[None]:
-    """A seed's own random numbers, threads and dtype, and the caller's again afterwards."""
+    """A seed's own random numbers, threads and dtype, and the caller's again afterwards.
+
+    All three belong to the whole process, so that of several threads one at a time is let in.
+    """
     import torch
 
-    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-    with torch.random.fork_rng():
-        torch.set_num_threads(config.threads)
-        torch.set_default_dtype(getattr(torch, config.dtype))
-        torch.manual_seed(seed)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
-            torch.set_default_dtype(dtype)
+    with _TURN:
+        threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+        with torch.random.fork_rng():
+            torch.set_num_threads(config.threads)
+            torch.set_default_dtype(getattr(torch, config.dtype))
+            torch.manual_seed(seed)
+            try:
+                yield
+            finally:
+                torch.set_num_threads(threads)
+                torch.set_default_dtype(dtype)
 
 
-def _side_by_side(
-    folder: Run, seeds: list[int], jobs: int, lock: int | None, report: Callable[[float, str], None]
-) -> None:
+def _side_by_side(folder: Run, seeds: list[int], jobs: int, report: Callable[[float, str], None]) -> None:
     """Give the seeds to ``jobs`` worker processes, each the next one when it is ready."""
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     news: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     for seed in seeds:
         waiting.put(seed)
-    workers = [_start_worker(folder, lock) for _ in range(jobs)]
+    workers = [_start_worker(folder) for _ in range(jobs)]
     try:
         for worker in workers:
             threading.Thread(target=_serve, args=(worker, waiting, news), daemon=True).start()
@@ -204,7 +227,7 @@ def _side_by_side(
             worker.__exit__(None, None, None)  # waits, and closes the pipes
 
 
-def _start_worker(folder: Run, lock: int | None) -> subprocess.Popen[str]:
+def _start_worker(folder: Run) -> subprocess.Popen[str]:
     paths = [str(Path(hypergraph.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return subprocess.Popen(
         [sys.executable, "-m", "hypergraph.tasks.worker", str(folder.path)],
@@ -212,7 +235,7 @@ def _start_worker(folder: Run, lock: int | None) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        pass_fds=() if lock is None else (lock,),
+        pass_fds=() if folder.lock is None else (folder.lock,),
     )
 
 

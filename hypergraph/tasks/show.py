@@ -6,49 +6,66 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hypergraph.errors import InputError
+from hypergraph.files import reading
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.run import Run
+from hypergraph.tasks.sealed import read_text
 
 FILES = ("config.toml", "metrics.jsonl", "result.json", "model.safetensors", "embedding.npz", "curves.png")
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """The run as plain values: its result, or how far it is."""
+    """The run as plain values: its result, or how far it is; and which files are damaged."""
     run = Run.open(path)
     if (path / "result.json").exists():
-        return {"folder": str(path), "finished": True, **Result.read(path).to_dict()}
+        result = Result.read(path).to_dict()
+        return {"folder": str(path), "finished": True, **result, "damaged": damaged(run)}
     return {
         "folder": str(path),
         "finished": False,
         "task": run.config.task,
         "config": run.config.to_dict(),
         "seeds": {str(seed): _last_epoch(run, seed) for seed in run.config.all_seeds},
+        "damaged": damaged(run),
     }
+
+
+def damaged(run: Run) -> list[str]:
+    """A sentence for every file of a run that is not as it was written."""
+    finished = (run.path / "result.json").exists()
+    said = run.damaged() if finished else []
+    for seed in run.config.all_seeds:
+        try:
+            said += run.damaged(seed) if run.seed_result(seed) else []
+        except InputError as error:
+            said.append(str(error))
+    return said
 
 
 def _last_epoch(run: Run, seed: int) -> dict[str, Any]:
     """The last metrics that an unfinished seed wrote."""
-    if result := run.seed_result(seed):
-        return {"finished": True, "epochs": result["epochs"]}
     try:
-        lines = (run.seed_folder(seed) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        if result := run.seed_result(seed):
+            return {"finished": True, "epochs": result.get("epochs")}
+        lines = read_text(run.seed_folder(seed) / "metrics.jsonl").splitlines()
         return {"finished": False, "last": json.loads(lines[-1])}
-    except (OSError, IndexError, ValueError):
+    except (IndexError, ValueError):  # none yet, half a line, or a damaged file, of which more is said
         return {"finished": False}
 
 
-def show(path: Path) -> None:
-    """Print a run on standard output."""
+def show(path: Path) -> list[str]:
+    """Print a run on standard output; returns a sentence for each damaged file."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
     run = Run.open(path)
     config = run.config
     if not (path / "result.json").exists():
-        left = run.pending()
-        console.print(f"{path}: {config.task}, {config.seeds - len(left)} of {config.seeds} seeds finished.")
+        finished = sum((run.seed_folder(seed) / "result.json").exists() for seed in config.all_seeds)
+        console.print(f"{path}: {config.task}, {finished} of {config.seeds} seeds finished.")
         console.print(f"Continue with: hypergraph {config.task} --resume {path}")
-        return
+        return damaged(run)
     result = Result.read(path)
     console.print(result.table())
     console.print(f"split {result.about['split']}, {result.parameters} parameters, " + result.headline())
@@ -56,13 +73,16 @@ def show(path: Path) -> None:
         console.print(f"Note: {result.about['leaks']}")
     console.print("settings: " + ", ".join(f"{name} = {value}" for name, value in result.config.items()))
     console.print("versions: " + ", ".join(f"{name} {value}" for name, value in result.versions.items()))
-    console.print(
-        "last epoch: " + ", ".join(f"{k} {v:.4g}" for k, v in _telemetry(path, result.model_seed).items())
-    )
+    said = damaged(run)
+    if not said:
+        console.print(f"last epoch: {_telemetry(run, result.model_seed)}")
     console.print("files: " + ", ".join(name for name in FILES if (path / name).exists()))
+    return said
 
 
-def _telemetry(path: Path, seed: int) -> dict[str, float]:
-    lines = (path / "seeds" / str(seed) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    last = json.loads(lines[-1])
-    return {name: last[name] for name in ("boundary_share", "max_radius", "K") if last.get(name) is not None}
+def _telemetry(run: Run, seed: int) -> str:
+    path = run.seed_folder(seed) / "metrics.jsonl"
+    with reading(path, "metrics written by hypergraph"):
+        last = json.loads(read_text(path).splitlines()[-1])
+        names = [name for name in ("boundary_share", "max_radius", "K") if last.get(name) is not None]
+        return ", ".join(f"{name} {last[name]:.4g}" for name in names)

@@ -40,7 +40,10 @@ def main(path: Path) -> None:
         try:
             if data is None:
                 folder = Run.open(path)
-                data = folder.kind.load_task().load(folder.config)
+                task = folder.kind.load_task()
+                loaded = task.load(folder.config)
+                folder.check_data(task.fingerprint(loaded))  # it may have changed since the parent read it
+                data = loaded
             run_seed(folder, seed, data, report)
         except InputError as error:
             tell(seed=seed, error=str(error))

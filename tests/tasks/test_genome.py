@@ -77,7 +77,6 @@ def test_an_interrupted_run_gives_the_same_numbers(
     whole = api.genome_classification(head="bmlr-l", out=tmp_path / "whole", **quick(small))
     config = api.settle(GenomeConfig, {**quick(small), "dataset": str(small), "head": "bmlr-l"})
     data = Genome.load(config)
-    run = Run.create(config, Genome.fingerprint(data), tmp_path / "cut")
     train_epoch = Genome.train_epoch
 
     def interrupted(self: Genome, epoch: int) -> float:
@@ -86,8 +85,12 @@ def test_an_interrupted_run_gives_the_same_numbers(
         return train_epoch(self, epoch)
 
     monkeypatch.setattr(Genome, "train_epoch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        runner.run_seed(run, 0, data, every=0.0)
+    monkeypatch.setattr("hypergraph.tasks.keeper.EVERY", 0.0)
+    with (
+        Run.create(config, Genome.fingerprint(data), tmp_path / "cut") as run,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        runner.run_seed(run, 0, data)
     monkeypatch.undo()
     resumed = api.genome_classification(resume=tmp_path / "cut")
     assert resumed.seeds[0]["test"] == whole.seeds[0]["test"]

@@ -55,8 +55,12 @@ def weights(task: Toy) -> Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in task.model.parameters()])
 
 
-def keeper(folder: Path, **owner: object) -> Keeper:
-    return Keeper(folder, {"head": "toy", **owner}, every=0.0)
+def keeper(folder: Path, head: str = "toy") -> Keeper:
+    def check(found: dict[str, str], path: Path) -> None:
+        if found != {"head": head}:
+            raise InputError(f"{path}: of a run with {found}")
+
+    return Keeper(folder, {"head": head}, check, every=0.0)
 
 
 def test_stops_and_restores_best(tmp_path: Path) -> None:
@@ -116,10 +120,10 @@ def test_resumes_to_the_same_numbers(tmp_path: Path, optimizer: str, stop: int) 
 
 def test_refuses_a_checkpoint_of_something_else(tmp_path: Path) -> None:
     train(Toy(), Schedule(2), keeper(tmp_path))
-    with pytest.raises(InputError, match="with head = toy, this run has head = other"):
+    with pytest.raises(InputError, match=r"of a run with {'head': 'toy'}"):
         train(Toy(), Schedule(2), keeper(tmp_path, head="other"))
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(InputError, match="not a checkpoint written by hypergraph"):
+    with pytest.raises(InputError, match=r"not a checkpoint written by hypergraph.*delete the folder"):
         train(Toy(), Schedule(2), keeper(tmp_path))
 
 

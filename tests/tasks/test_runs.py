@@ -51,6 +51,7 @@ def test_the_folder(finished: Result) -> None:
     assert {file.name for file in folder.iterdir()} >= FILES
     assert not list(folder.rglob("checkpoint*"))
     on_disk = json.loads((folder / "result.json").read_text())
+    assert len(on_disk.pop("sha256")) == 64
     assert on_disk == finished.to_dict()
     assert Result.read(folder) == finished
     assert [seed["seed"] for seed in on_disk["seeds"]] == [0, 1]
@@ -89,13 +90,15 @@ def no_plot(monkeypatch: pytest.MonkeyPatch) -> None:
 KILLED = """
 import os, random, signal, sys
 from pathlib import Path
+from hypergraph.tasks import keeper
 from hypergraph.tasks.run import Run
 from hypergraph.tasks.runner import run_seed
 run = Run.open(Path(sys.argv[1]))
 def report(fraction, note):
     if note.startswith(f"epoch {sys.argv[2]} "):
         os.kill(os.getpid(), signal.SIGKILL)
-run_seed(run, 0, run.kind.load_task().load(run.config), report, every=0)
+keeper.EVERY = 0.0
+run_seed(run, 0, run.kind.load_task().load(run.config), report)
 """
 
 
@@ -191,7 +194,7 @@ def test_resume_refuses_what_does_not_fit(finished: Result, graph: Path, tmp_pat
         link_prediction(resume=run)
     with pytest.raises(InputError, match="not a run folder"):
         node_classification(resume=tmp_path)
-    with Run.open(run).lock(), pytest.raises(InputError, match="another process"), Run.open(run).lock(0.1):
+    with Run.open(run).hold(), pytest.raises(InputError, match="another process"), Run.open(run).hold(0.1):
         pass
 
 
@@ -208,11 +211,11 @@ def test_checkpoint_of_another_head(graph: Path, tmp_path: Path) -> None:
     node_classification(resume=tmp_path / "pmlr")
     model = tmp_path / "pmlr" / "seeds" / "0" / "model.safetensors"
     shutil.copy(model, tmp_path / "bmlr-p" / "seeds" / "0" / "checkpoint.safetensors")
-    with pytest.raises(InputError, match="is of a run with head = pmlr, this run has head = bmlr-p"):
+    with pytest.raises(InputError, match="of a run with head = pmlr, this run has head = bmlr-p"):
         node_classification(resume=tmp_path / "bmlr-p")
-    shutil.copy(model, tmp_path / "bmlr-p" / "model.safetensors")
-    with pytest.raises(InputError, match="a model with head = pmlr, but the run has bmlr-p"):
-        predict(tmp_path / "bmlr-p", tmp_path / "out.csv")
+    shutil.copy(model, tmp_path / "bmlr-p" / "seeds" / "0" / "model.safetensors")
+    with pytest.raises(InputError, match="of a run with head = pmlr, this run has head = bmlr-p"):
+        predict(tmp_path / "bmlr-p", tmp_path / "out.csv", seed=0)
 
 
 @pytest.mark.usefixtures("no_plot")
