@@ -64,7 +64,8 @@ def neighbor_loader(
         data: A graph with ``edge_index``; its features may be dense, sparse CSR, or mapped from a file.
         num_neighbors: How many neighbours a node draws in each hop; -1 is all of them.
         input_nodes: The nodes of the batches, as numbers or a mask; by default all.
-        batch_size, shuffle, **options: Those of :class:`torch_geometric.loader.NodeLoader`.
+        batch_size, shuffle: Those of :class:`torch_geometric.loader.NodeLoader`.
+        **options: More of them.
         replace, disjoint, subgraph_type, seed: Those of the sampler.
 
     >>> loader = neighbor_loader(data, [15, 10], data.train_mask, batch_size=1024, shuffle=True)
