@@ -57,8 +57,11 @@ def data_check(folder: Path = FOLDER, json: bool = JSON) -> None:
 
     checked = report.check(folder)
     print_record(checked, json)
-    if not checked["ok"]:
-        raise InputError(f"{folder}: damaged: {', '.join(checked['damaged'])}; fetch them again.")
+    wrong = [
+        f"{state}: {', '.join(checked[state])}" for state in ("damaged", "missing") if checked.get(state)
+    ]
+    if wrong:
+        raise InputError(f"{folder}: {'; '.join(wrong)}; fetch them again.")
 
 
 @data_app.command("convert")

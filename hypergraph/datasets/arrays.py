@@ -10,12 +10,26 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch_geometric.data import Data
+
+UNLABELLED = -1
 
 
 @dataclass
 class GraphArrays:
-    """One undirected graph; ``edges`` is ``(2, E)``, each edge once, ``i < j``, sorted."""
+    """One undirected graph; ``edges`` is ``(2, E)``, each edge once, ``i < j``, sorted.
+
+    Args:
+        y: The class of every node, an index into ``classes``, or -1 where it has none.
+        classes: The names of the classes.
+        ids: What the user calls the nodes; ``None`` where they are 0, 1, ...
+        columns: What the user calls the features, where they have names.
+        weights: One for every edge; ``None`` where all are alike.
+        changes: What was dropped or changed on the way here, in words.
+        bare: Whether there were no features, so that every node has a column of its own.
+    """
 
     name: str
     num_nodes: int
@@ -24,6 +38,12 @@ class GraphArrays:
     y: NDArray[np.int64] | None = None
     masks: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    ids: list[str] | None = None
+    columns: tuple[str, ...] = ()
+    weights: NDArray[np.float32] | None = None
+    changes: list[str] = field(default_factory=list)
+    bare: bool = False
 
     def to_data(self) -> Data:
         """The PyG graph: both directions of every edge, sorted, and sparse CSR features where sparse."""
@@ -36,30 +56,111 @@ class GraphArrays:
             x = csr_tensor(self.x.indptr, self.x.indices, self.x.data, self.x.shape)
         else:
             x = torch.from_numpy(self.x)
-        data = Data(x=x, edge_index=torch.from_numpy(both_directions(self.edges, self.num_nodes)))
+        edge_index = both_directions(self.edges, self.num_nodes)
+        data = Data(x=x, edge_index=torch.from_numpy(edge_index))
+        if self.weights is not None:
+            weights = weights_of(edge_index, self.edges, self.weights, self.num_nodes)
+            data.edge_weight = torch.from_numpy(weights)
         if self.y is not None:
             data.y = torch.from_numpy(self.y)
+            data.classes = self.classes or tuple(map(str, range(int(self.y.max(initial=-1)) + 1)))
+        if self.ids is not None:
+            data.node_ids = self.ids
+        if self.columns:
+            data.columns = self.columns
         for part, mask in self.masks.items():
             data[f"{part}_mask"] = torch.from_numpy(mask)
         data.num_nodes = self.num_nodes
         data.name = self.name
         data.provenance = self.provenance
+        data.changes = self.changes
+        if self.bare:
+            data.own_columns = True
         return data
+
+
+def node_ids(data: Data) -> Sequence[str] | range:
+    """What the user calls the nodes of a graph: their ids, or 0, 1, ..."""
+    ids: list[str] | None = data.get("node_ids")
+    return range(int(data.num_nodes)) if ids is None else ids
+
+
+@dataclass(frozen=True)
+class SimpleEdges:
+    """The edges of a simple undirected graph, and what became of those given.
+
+    Args:
+        edges: Each once with ``i < j``, sorted, no self-loops.
+        weights: The mean of the weights given for each.
+        loops: How many self-loops were dropped.
+        repeated: How many were given again in the same direction.
+        one_way: How many edges were given in one direction only.
+    """
+
+    edges: NDArray[np.int64]
+    weights: NDArray[np.float32] | None
+    loops: int
+    repeated: int
+    one_way: int
+
+
+def simplify(
+    source: NDArray[Any], target: NDArray[Any], num_nodes: int, weights: NDArray[Any] | None = None
+) -> SimpleEdges:
+    """The simple undirected graph of edges in any order, one direction or both: one sort, and masks."""
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    proper = low != high
+    # The last bit is the direction, so that the two of a pair lie side by side.
+    keys = 2 * (low.astype(np.int64) * num_nodes + high) + (source > target)
+    keys = keys[proper]
+    if weights is None:
+        keys.sort()
+    else:
+        order = np.argsort(keys, kind="stable")
+        keys, given = keys[order], np.asarray(weights, dtype=np.float64)[proper][order]
+    distinct = _first_of_each(keys)
+    pairs = keys >> 1
+    first = _first_of_each(pairs)
+    edges = np.stack(np.divmod(pairs[first], max(num_nodes, 1)))
+    if weights is not None:
+        starts = first.nonzero()[0]
+        total = np.add.reduceat(given, starts) if len(starts) else np.empty(0)
+        mean = (total / np.diff(np.append(starts, len(keys)))).astype(np.float32)
+    two_way = int(distinct.sum()) - edges.shape[1]
+    return SimpleEdges(
+        edges,
+        None if weights is None else mean,
+        loops=len(proper) - len(keys),
+        repeated=len(keys) - int(distinct.sum()),
+        one_way=edges.shape[1] - two_way,
+    )
+
+
+def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of sorted keys differ from the one before; np.unique hashes, and takes seventy times as long."""
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first
 
 
 def simple_edges(source: NDArray[Any], target: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
     """The edges of the simple undirected graph: each once with ``i < j``, sorted, no self-loops."""
-    low = np.minimum(source, target).astype(np.int64)
-    high = np.maximum(source, target).astype(np.int64)
-    keys = np.unique((low * num_nodes + high)[low != high])
-    return np.stack([keys // max(num_nodes, 1), keys % max(num_nodes, 1)])
+    return simplify(source, target, num_nodes).edges
 
 
 def both_directions(edges: NDArray[np.int64], num_nodes: int) -> NDArray[np.int64]:
     """Both directions of every edge, sorted by source and target: PyG's coalesced ``edge_index``."""
     keys = np.concatenate([edges[0] * num_nodes + edges[1], edges[1] * num_nodes + edges[0]])
     keys.sort()
-    return np.stack([keys // max(num_nodes, 1), keys % max(num_nodes, 1)])
+    return np.stack(np.divmod(keys, max(num_nodes, 1)))
+
+
+def weights_of(
+    edge_index: NDArray[np.int64], edges: NDArray[np.int64], weights: NDArray[Any], num_nodes: int
+) -> NDArray[Any]:
+    """The weight of every arc of ``edge_index``, whose edges are among the sorted ``edges``."""
+    keys = edge_index.min(axis=0) * num_nodes + edge_index.max(axis=0)
+    return weights[np.searchsorted(edges[0] * num_nodes + edges[1], keys)]
 
 
 def fitting_layout(x: Any) -> Any:

@@ -13,7 +13,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.cache import VERSION, load_npz, save_npz
 from hypergraph.datasets.hgcn import read_airport, read_disease
-from hypergraph.datasets.names import TASKS
+from hypergraph.datasets.names import DATASETS, TASKS
 from hypergraph.datasets.planetoid import read_planetoid
 from hypergraph.datasets.simulated import DEFAULT_SEED, simulate_disease
 from hypergraph.datasets.sources import Folder, cache_dir, given_files, raw_files, source_of
@@ -67,6 +67,7 @@ class PublishedGraph(InMemoryDataset):
     def process(self) -> None:
         raw = raw_files(self.source, Path(self.raw_dir), self._given)
         graph = self.read(raw.paths)
+        graph.classes = DATASETS[self.dataset].class_names
         graph.provenance = {
             "source": raw.origin,
             "url": self.source.url,

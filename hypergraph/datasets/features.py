@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def prepare_features(data: Data, task: str, edge_index: Tensor | None = None) -> Tensor:
+def recipe_of(data: Data) -> str:
+    """How the features of a graph are prepared: as published for its dataset, or as one's ``"own"``."""
+    return data.name if data.name in DATASETS else "own"
+
+
+def prepare_features(
+    data: Data, task: str, edge_index: Tensor | None = None, *, recipe: str | None = None
+) -> Tensor:
     """The features as published experiments take them; sparse features stay sparse.
 
     Rows are divided by their sum (Disease for links: left as they are). Airport then gets six columns with
@@ -25,12 +32,14 @@ def prepare_features(data: Data, task: str, edge_index: Tensor | None = None) ->
         data: What :func:`load_graph` gave for the same task.
         task: ``"node"`` or ``"link"``.
         edge_index: The message-passing graph, ``LinkSplit.train_edge_index`` for links; by default all edges.
+        recipe: The dataset whose way of preparing is used, for a graph that a model was not trained on.
     """
+    recipe = recipe or recipe_of(data)
     x = data.x
-    if not (task == "link" and data.name in ("disease", "disease-hgcn")):
+    if not (task == "link" and recipe in ("disease", "disease-hgcn")):
         # A user's features may have both signs, so that their sum says nothing about their size.
-        x = _divide_rows(x, signed=data.name in DATASETS)
-    if data.name == "airport":
+        x = _divide_rows(x, signed=recipe != "own")
+    if recipe == "airport":
         source = (data.edge_index if edge_index is None else edge_index)[0]
         degree = torch.bincount(source, minlength=data.num_nodes).clamp(max=5)
         columns = torch.nn.functional.one_hot(degree, 6).to(x.dtype)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hypergraph.datasets.catalog import PUBLISHED, SimulatedDisease
 from hypergraph.datasets.disk import is_graph_folder, load_folder
 from hypergraph.datasets.names import OGB, TASKS, unknown_dataset
-from hypergraph.errors import unknown_name
+from hypergraph.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -21,11 +21,15 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
     Args:
         name_or_path: A name from :data:`hypergraph.datasets.names.DATASETS`; ``pyg:Name`` for a PyG dataset;
             ``ogbn-arxiv`` and the like for one of OGB; a file or folder of one's own, also what ``hypergraph
-            data convert`` wrote; a networkx graph or a PyG ``Data``.
+            data convert`` wrote; or from Python a PyG ``Data`` or dataset (its first graph), a networkx
+            graph, a SciPy adjacency, a pandas data frame of edges, or an ``edge_index``.
         data: A folder that holds the raw files, looked in first; by default ``HYPERGRAPH_DATA``.
         task: ``"node"`` or ``"link"``: Airport and Disease have other features for links.
 
-    The features are as in the files; :func:`prepare_features` makes of them what a model takes.
+    The features are as in the files; :func:`prepare_features` makes of them what a model takes. ``data.y``
+    indexes ``data.classes``, and is -1 where a node has no label; ``data.node_ids`` are the user's ids where
+    they are not 0, 1, ...; ``data.edge_weight`` is there where edges differ in weight; ``data.changes`` says
+    what was dropped or changed.
     """
     if task not in TASKS:
         raise unknown_name("task", task, TASKS)
@@ -56,8 +60,24 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
 
 def _from_object(graph: Any) -> Data:
     import networkx as nx
+    import scipy.sparse as sp
+    from torch_geometric.data import Data, Dataset, HeteroData
 
     from hypergraph.datasets.markup import from_networkx
-    from hypergraph.datasets.pyg import from_data
+    from hypergraph.datasets.own import from_frame, from_matrix
+    from hypergraph.datasets.pyg import from_data, from_edge_index
 
-    return (from_networkx(graph) if isinstance(graph, nx.Graph) else from_data(graph)).to_data()
+    if isinstance(graph, (Data, Dataset, HeteroData)):
+        return from_data(graph).to_data()
+    if isinstance(graph, nx.Graph):
+        return from_networkx(graph).to_data()
+    if sp.issparse(graph):
+        return from_matrix(graph).to_data()
+    if hasattr(graph, "columns") and hasattr(graph, "iterrows"):
+        return from_frame(graph).to_data()
+    if hasattr(graph, "shape") and hasattr(graph, "dtype"):
+        return from_edge_index(graph).to_data()
+    raise InputError(
+        f"A {type(graph).__name__} is no graph; give a PyG Data, a networkx graph, a SciPy matrix, a data "
+        "frame of edges, an edge_index, or a file."
+    )

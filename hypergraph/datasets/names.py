@@ -25,13 +25,30 @@ class DatasetInfo:
     split: str
     fractions: tuple[float, float, float] = (0.7, 0.15, 0.15)
     link: tuple[int, int, int] | None = None  # nodes, edges, features where links use another graph
+    class_names: tuple[str, ...] = ()  # in the order of the files, where it is known
 
 
+# The files number the classes; which is which follows from the published number of nodes in each.
+_CORA = (
+    *("Theory", "Reinforcement Learning", "Genetic Algorithms", "Neural Networks"),
+    *("Probabilistic Methods", "Case Based", "Rule Learning"),
+)
+_DISEASE = ("not infected", "infected")
 DATASETS: dict[str, DatasetInfo] = {
-    "cora": DatasetInfo("Citations of machine-learning papers (Planetoid)", 2708, 5278, 1433, 7, "planetoid"),
-    "pubmed": DatasetInfo("Citations of papers on diabetes (Planetoid)", 19717, 44324, 500, 3, "planetoid"),
+    "cora": DatasetInfo(
+        "Citations of machine-learning papers (Planetoid; part of the package)",
+        *(2708, 5278, 1433, 7, "planetoid"),
+        class_names=_CORA,
+    ),
+    "pubmed": DatasetInfo(
+        "Citations of papers on diabetes (Planetoid)",
+        *(19717, 44324, 500, 3, "planetoid"),
+        class_names=("Experimental", "Type 1", "Type 2"),
+    ),
     "citeseer": DatasetInfo(
-        "Citations of computer-science papers (Planetoid)", 3327, 4552, 3703, 6, "planetoid"
+        "Citations of computer-science papers (Planetoid)",
+        *(3327, 4552, 3703, 6, "planetoid"),
+        class_names=("AI", "ML", "IR", "DB", "Agents", "HCI"),
     ),
     "airport": DatasetInfo(
         "Flight routes between airports (HGCN)", 3188, 18630, 11, 4, "hgcn", link=(3188, 18630, 12)
@@ -40,11 +57,13 @@ DATASETS: dict[str, DatasetInfo] = {
         "A simulated SIR epidemic on a random tree (embedded, nothing to download)",
         *(1044, 1043, 1000, 2, "hgcn", (0.3, 0.1, 0.6)),
         link=(2665, 2664, 11),
+        class_names=_DISEASE,
     ),
     "disease-hgcn": DatasetInfo(
         "The SIR epidemic that HGCN published",
         *(1044, 1043, 1000, 2, "hgcn", (0.3, 0.1, 0.6)),
         link=(2665, 2664, 11),
+        class_names=_DISEASE,
     ),
 }
 

@@ -75,25 +75,35 @@ def describe(name: str, data: Folder | None = None) -> dict[str, Any]:
 
 def describe_graph(name_or_path: str, data_folder: Folder | None = None) -> dict[str, Any]:
     """Load a graph and count it."""
-    import numpy as np
     import torch
 
+    from hypergraph.datasets.arrays import node_ids
     from hypergraph.datasets.load import load_graph
     from hypergraph.datasets.splits import default_split
 
     data = load_graph(name_or_path, data=data_folder)
     degree = torch.bincount(data.edge_index[0], minlength=data.num_nodes)
-    described = {
+    ids = node_ids(data)
+    described: dict[str, Any] = {
         "name": data.name,
         "nodes": int(data.num_nodes),
+        "ids": f"{ids[0]} to {ids[-1]}",
         "edges": data.edge_index.shape[1] // 2,
+        "weights": "no",
         "features": int(data.x.shape[1]),
         "sparse": data.x.layout == torch.sparse_csr,
         "isolated": int((degree == 0).sum()),
-        "provenance": {key: value for key, value in data.provenance.items() if key != "node_ids"},
+        "provenance": data.provenance,
     }
+    if data.get("edge_weight") is not None:
+        described["weights"] = "{:g} to {:g}".format(*data.edge_weight.aminmax())
     if data.y is not None:
-        described |= {"classes": np.bincount(data.y.numpy()).tolist(), "split": default_split(data)}
+        counts = torch.bincount(data.y[data.y >= 0], minlength=len(data.classes)).tolist()
+        described["classes"] = dict(zip(data.classes, counts))
+        described["unlabelled"] = int((data.y < 0).sum())
+        described["split"] = default_split(data)
+    if data.changes:
+        described["changes"] = list(data.changes)
     return described
 
 
@@ -128,8 +138,11 @@ def check(folder: Path) -> dict[str, Any]:
     known = {name: states for name, states in sources.items() if set(states.values()) != {"missing"}}
     if not known:
         return {"folder": str(folder), "graph": describe_graph(str(folder)), "ok": True}
-    damaged = [file for states in known.values() for file, state in states.items() if state == "damaged"]
-    return {"folder": str(folder), "datasets": known, "damaged": damaged, "ok": not damaged}
+    found = {
+        wrong: [file for states in known.values() for file, state in states.items() if state == wrong]
+        for wrong in ("damaged", "missing")
+    }
+    return {"folder": str(folder), "datasets": known, **found, "ok": not any(found.values())}
 
 
 def _check(source: Source, folder: Path) -> dict[str, str]:

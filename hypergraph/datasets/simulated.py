@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hypergraph.datasets.arrays import GraphArrays, simple_edges
+from hypergraph.datasets.names import DATASETS
 from hypergraph.datasets.stable_random import StableRandom
 
 
@@ -72,6 +73,7 @@ def simulate_disease(task: str = "node", seed: int = DEFAULT_SEED) -> GraphArray
         edges=simple_edges(np.arange(1, epidemic.num_nodes), parent[1:], epidemic.num_nodes),
         x=sp.csr_matrix(x) if task == "node" else x,
         y=infected.astype(np.int64),
+        classes=DATASETS["disease"].class_names,
         provenance={"source": "simulated", "seed": seed, **asdict(epidemic)},
     )
 

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hypergraph.datasets.arrays import UNLABELLED
 from hypergraph.datasets.names import DATASETS, NODE_SPLITS
 from hypergraph.datasets.stable_random import StableRandom
 from hypergraph.errors import InputError, unknown_name
@@ -55,7 +56,7 @@ def node_split(data: Data, kind: str, seed: int = HGCN_SEED) -> NodeSplit:
     """Split the nodes of ``data``.
 
     Args:
-        data: A graph with labels.
+        data: A graph with labels; nodes without one are in no part.
         kind: ``"planetoid"``: the public split where there is one, else 20 nodes a class, 500 and 1000.
             ``"hgcn"``: as HGCN does (the public split where there is one; else its splitter, which
             balances validation and test over two classes and **leaks** on more).
@@ -67,10 +68,14 @@ def node_split(data: Data, kind: str, seed: int = HGCN_SEED) -> NodeSplit:
         raise unknown_name("node split", kind, NODE_SPLITS)
     if data.y is None:
         raise InputError(f"{data.name}: a node split needs labels; give a labels file.")
-    y = data.y.numpy()
+    labelled = (data.y != UNLABELLED).numpy().nonzero()[0]
+    if not len(labelled):
+        raise InputError(f"{data.name}: no node has a label, and a split needs some; give labels.")
+    y = data.y.numpy()[labelled]
     fractions = DATASETS[data.name].fractions if data.name in DATASETS else FRACTIONS
     leaks = None
-    if kind in ("hgcn", "planetoid") and "train_mask" in data:
+    own = kind in ("hgcn", "planetoid") and "train_mask" in data
+    if own:
         parts = [data[f"{part}_mask"].numpy().nonzero()[0] for part in ("train", "val", "test")]
     elif kind == "hgcn":
         parts, leaks = _hgcn(y, fractions, seed)
@@ -80,10 +85,12 @@ def node_split(data: Data, kind: str, seed: int = HGCN_SEED) -> NodeSplit:
         parts = _strict(y, fractions, seed)
     else:
         parts = _cut(StableRandom(seed, "node-split", "random").permutation(len(y)), fractions)
+    parts = parts if own else [labelled[part] for part in parts]
     train, val, test = (torch.from_numpy(np.ascontiguousarray(part, dtype=np.int64)) for part in parts)
     if not (len(train) and len(val) and len(test)):
-        raise InputError(f"{data.name}: {len(y)} nodes are too few for the {kind} split.")
-    return NodeSplit(kind, train, val, test, leaks)
+        raise InputError(f"{data.name}: {len(y)} labelled nodes are too few for the {kind} split.")
+    # the masks of one's own graph are no published split
+    return NodeSplit("masks" if own and data.name not in DATASETS else kind, train, val, test, leaks)
 
 
 def _hgcn(
@@ -116,13 +123,13 @@ def _strict(
 ) -> list[NDArray[np.int64]]:
     random = StableRandom(seed, "node-split", "strict")
     order = random.permutation(len(y))
-    by_class = [_cut(order[y[order] == label], fractions) for label in np.unique(y)]
+    by_class = [_cut(order[y[order] == label], fractions) for label in np.bincount(y).nonzero()[0]]
     return [np.sort(np.concatenate(parts)) for parts in zip(*by_class)]
 
 
 def _planetoid(y: NDArray[np.int64], seed: int, name: str) -> list[NDArray[np.int64]]:
     order = StableRandom(seed, "node-split", "planetoid").permutation(len(y))
-    train = np.concatenate([order[y[order] == label][:20] for label in np.unique(y)])
+    train = np.concatenate([order[y[order] == label][:20] for label in np.bincount(y).nonzero()[0]])
     rest = order[~np.isin(order, train)]
     if len(rest) < 1500:
         raise InputError(

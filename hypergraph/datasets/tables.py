@@ -1,162 +1,223 @@
-"""Tables of a user's own graph: edges, features and labels in CSV, TSV, npy and npz."""
+"""Tables of a user's own graph: text with any of the usual marks between columns, parquet, npy and npz."""
 
 from __future__ import annotations
 
 import csv
-import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from hypergraph.datasets.check import checked_csr
+from hypergraph.datasets.reading import load_numpy, open_text, reading, regular_file
 from hypergraph.errors import InputError
+from hypergraph.limits import require
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TEXT = (".csv", ".tsv", ".txt", ".edgelist", ".edges")
 _ID_NAMES = {"id", "node", "node_id", "nodeid", "name"}
-_ENDS = {("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("i", "j"), ("node1", "node2")}
+_LABEL_NAMES = {"label", "class", "y", "category"}
+_MARKS = ("\t", ";", ",", " ")  # the rarer inside a word first
+
+
+def suffix_of(path: Path) -> str:
+    """The ending that says what a file is, without ``.gz``."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+def stem_of(path: Path) -> str:
+    """The name without its endings."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
 
 
 @dataclass
 class Table:
-    """The rows of a text table, each with its line in the file."""
+    """The rows of a table, each with its line in the file; ``names`` are those of a header."""
 
     path: Path
     rows: list[list[str]]
     lines: list[int]
+    names: list[str] = field(default_factory=list)
 
     def where(self, row: int) -> str:
         return f"{self.path}:{self.lines[row]}"
 
-    def without_first_row(self) -> Table:
-        if len(self.rows) == 1:
-            raise InputError(f"{self.where(0)}: only a header, and no rows below it.")
-        return Table(self.path, self.rows[1:], self.lines[1:])
-
 
 @dataclass
 class NodeTable:
-    """Features or labels: one row a node, by its id or, where ``ids`` is ``None``, in order."""
+    """What is said of nodes: one row a node, by its id or, where ``ids`` is ``None``, in order."""
 
     path: Path
-    values: Any
     ids: list[str] | None
     where: Callable[[int], str]
+    x: Any = None
+    y: Any = None
+    columns: tuple[str, ...] = ()
+    changes: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return len(self.ids) if self.ids is not None else len(self.y) if self.x is None else self.x.shape[0]
 
 
-def read_table(path: Path) -> Table:
-    """Read a CSV or TSV file; empty lines and lines that begin with ``#`` are skipped."""
+def cells_of(file: IO[str], mark: str) -> Iterator[tuple[int, list[str]]]:
+    """The line and the cells of every row; empty lines and lines that begin with ``#`` are skipped."""
+    if mark == " ":
+        for number, line in enumerate(file, 1):
+            # networkx writes the attributes of an edge as a dictionary behind it
+            cells = line.partition("{")[0].split() if "{" in line else line.split()
+            if cells and not cells[0].startswith("#"):
+                weight = re.search(r"'weight': ([^,}]+)", line) if "{" in line else None
+                yield number, [*cells, weight[1]] if weight else cells
+        return
+    reader = csv.reader(file, delimiter=mark, skipinitialspace=True)
+    for row in reader:
+        if row and not row[0].startswith("#") and any(row):
+            yield reader.line_num, row
+
+
+def mark_of(path: Path, *, blanks: bool) -> str:
+    """The mark between columns: the first of tab, ``;``, ``,`` and (where ``blanks``) blanks that cuts the
+    first lines into equally many."""
+    with open_text(path) as file:
+        # a line without an end would be read whole
+        lines = list(itertools.islice(iter(lambda: file.readline(1 << 16), ""), 100))
+    lines = [line.rstrip("\r\n") for line in lines if line.strip() and not line.lstrip().startswith("#")][:20]
+    if not lines:
+        raise InputError(f"{path}:1: the file is empty.")
+    marks = [mark for mark in _MARKS if blanks or mark != " "]
+    for mark in marks:
+        widths = {len(cells) for _, cells in cells_of(iter(lines), mark)}  # type: ignore[arg-type]
+        if len(widths) == 1 and widths.pop() > 1:
+            return mark
+    usual = {".csv": ",", ".tsv": "\t"}.get(suffix_of(path), " ")
+    return next((mark for mark in marks if mark in lines[0]), usual)
+
+
+def read_table(path: Path, *, blanks: bool = False) -> Table:
+    """Read a text table; every row has as many columns as the first."""
     rows: list[list[str]] = []
     lines: list[int] = []
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()])
-            for row in reader:
-                cells = [cell.strip() for cell in row]
-                if not any(cells) or cells[0].startswith("#"):
-                    continue
-                if rows and len(cells) != len(rows[0]):
-                    raise InputError(
-                        f"{path}:{reader.line_num}: {len(cells)} columns, where line {lines[0]} has "
-                        f"{len(rows[0])}; every row needs as many."
-                    )
-                rows.append(cells)
-                lines.append(reader.line_num)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a text table in UTF-8 ({error}).") from error
-    if not rows:
-        raise InputError(f"{path}:1: the file is empty.")
+    with reading(path, "a text table in UTF-8"):
+        mark = mark_of(path, blanks=blanks)
+        with open_text(path) as file:
+            for number, row in cells_of(file, mark):
+                if rows and len(row) != len(rows[0]):
+                    raise _ragged(path, number, len(row), lines[0], len(rows[0]))
+                rows.append([cell.strip() for cell in row])
+                lines.append(number)
     return Table(path, rows, lines)
 
 
-def read_edge_list(path: Path) -> tuple[Table, list[tuple[str, str]]]:
-    """Read an edge list: two ids a row, with or without a header; columns after the second are not read."""
-    table = read_table(path)
-    if len(table.rows[0]) < 2:
-        raise InputError(f"{table.where(0)}: one column, where an edge needs two: source and target.")
-    first = tuple(cell.lower() for cell in table.rows[0][:2])
-    # Ids may be words, so a first row of words is a header only by its names, or above rows of numbers.
-    above_numbers = len(table.rows) > 1 and all(_is_number(cell) for cell in table.rows[1][:2])
-    if first in _ENDS or (above_numbers and not any(map(_is_number, first))):
-        table = table.without_first_row()
-    for row, cells in enumerate(table.rows):
-        if not (cells[0] and cells[1]):
-            raise InputError(f"{table.where(row)}: an edge with an empty end; give both ids.")
-    return table, [(cells[0], cells[1]) for cells in table.rows]
+def _ragged(path: Path, line: int, count: int, first: int, expected: int) -> InputError:
+    return InputError(
+        f"{path}:{line}: {count} columns, where line {first} has {expected}; every row needs as many."
+    )
 
 
-def read_features(path: Path) -> NodeTable:
-    """Read features: a CSV/TSV with an ``id`` column or in the order of the nodes, an npy or an npz."""
-    if path.suffix.lower() not in DELIMITERS:
-        values = _read_numpy(path, ("x", "features", "feats"))
-        where = _row_of(path)
-        if values.ndim != 2:
-            raise InputError(f"{path}: an array with {values.ndim} dimensions, where features need two.")
-        if not sp.issparse(values) and not np.issubdtype(values.dtype, np.number):
-            raise InputError(f"{path}: an array of {values.dtype}, where features are numbers.")
-        return NodeTable(path, values, None, where)
-    table, header = _split_header(read_table(path))
-    by_id = header is not None and header[0].lower() in _ID_NAMES
-    if by_id and len(table.rows[0]) < 2:
+def read_nodes(path: Path, what: str) -> NodeTable:
+    """What is said of nodes in a table.
+
+    Args:
+        path: A text table or parquet; also an npy or npz of ``"features"`` or ``"labels"`` in order.
+        what: ``"features"``, ``"labels"`` (``id,label`` or ``label``), or ``"nodes"``: an id, and in columns
+            of their own a label and features; columns of words are left out.
+    """
+    if suffix_of(path) in (".npy", ".npz"):
+        values = _read_numpy(path, ("x", "features", "feats") if what == "features" else ("y", "labels"))
+        if what == "features":
+            return NodeTable(path, None, _row_of(path), x=values)
+        return NodeTable(path, None, _row_of(path), y=values)
+    table = _with_header(read_parquet(path) if suffix_of(path) == ".parquet" else read_table(path))
+    lower = [name.lower() for name in table.names]
+    by_name = next((at for at, name in enumerate(lower) if name in _ID_NAMES), None)
+    width = len(table.rows[0])
+    if what == "labels":
+        if width > 2:
+            raise InputError(f"{table.where(0)}: {width} columns, where labels are `id,label` or `label`.")
+        ids = _ids(table, 0) if width == 2 else None
+        return NodeTable(path, ids, table.where, y=np.array([row[-1] for row in table.rows], dtype=object))
+    if what == "nodes" and by_name is None:
+        if table.names and not lower[0].startswith("id"):
+            raise InputError(f"{path}:1: no column 'id' in the header '{','.join(table.names)}'.")
+        by_name = 0
+    label = next((at for at, name in enumerate(lower) if what == "nodes" and name in _LABEL_NAMES), None)
+    columns = [at for at in range(width) if at not in (by_name, label)]
+    if what == "features" and not columns:
         raise InputError(f"{table.where(0)}: only ids, and no column of features.")
-    values = np.empty((len(table.rows), len(table.rows[0]) - by_id))
-    for row, cells in enumerate(table.rows):
-        for column, cell in enumerate(cells[by_id:]):
-            try:
-                values[row, column] = float(cell)
-            except ValueError:
-                raise InputError(
-                    f"{table.where(row)}: feature '{cell}' in column {column + by_id + 1} is not a number."
-                ) from None
-    return NodeTable(path, values, _ids(table) if by_id else None, table.where)
+    text = [at for at in columns if what == "nodes" and not any(_is_number(row[at]) for row in table.rows)]
+    columns = [at for at in columns if at not in text]
+    changes = []
+    if text:
+        named = ", ".join(table.names[at] if table.names else str(at + 1) for at in text)
+        changes.append(f"columns of words left out: {named}")
+    return NodeTable(
+        path,
+        None if by_name is None else _ids(table, by_name),
+        table.where,
+        x=_numbers(table, columns) if columns else None,
+        y=None if label is None else np.array([row[label] for row in table.rows], dtype=object),
+        columns=tuple(table.names[at] for at in columns) if table.names else (),
+        changes=changes,
+    )
 
 
-def read_labels(path: Path) -> NodeTable:
-    """Read labels: a CSV/TSV with the columns id and label, or only labels in order; an npy or an npz."""
-    if path.suffix.lower() not in DELIMITERS:
-        values = _read_numpy(path, ("y", "labels"))
-        return NodeTable(path, values, None, _row_of(path))
-    table, _ = _split_header(read_table(path))
-    if len(table.rows[0]) > 2:
-        raise InputError(
-            f"{table.where(0)}: {len(table.rows[0])} columns, where labels are `id,label` or `label`."
-        )
-    values = np.empty(len(table.rows), dtype=np.int64)
+def _numbers(table: Table, columns: list[int]) -> NDArray[np.float64]:
+    require(8 * len(table.rows) * len(columns), f"{table.path}: {len(columns)} columns of features")
+    values = np.empty((len(table.rows), len(columns)))
     for row, cells in enumerate(table.rows):
         try:
-            values[row] = int(cells[-1])
+            values[row] = [float(cells[column]) for column in columns]
         except ValueError:
+            wrong = next(column for column in columns if not _is_number(cells[column]))
             raise InputError(
-                f"{table.where(row)}: label '{cells[-1]}' is not an integer; number the classes from 0."
+                f"{table.where(row)}: feature '{cells[wrong]}' in column {wrong + 1} is not a number."
             ) from None
-    return NodeTable(path, values, _ids(table) if len(table.rows[0]) == 2 else None, table.where)
+    return values
 
 
-def load_numpy(path: Path) -> Any:
-    """An array, or a dictionary of the arrays in an npz; pickled objects are refused."""
+def read_parquet(path: Path) -> Table:
+    """A parquet table as text; needs pyarrow."""
+    frame = parquet_columns(path)
+    columns = [["" if cell is None else str(cell) for cell in column] for column in frame.values()]
+    rows = [list(row) for row in zip(*columns)]
+    return Table(path, rows, list(range(1, len(rows) + 1)), list(map(str, frame)))
+
+
+def parquet_columns(path: Path, names: list[str] | None = None) -> dict[str, list[Any]]:
+    """The columns of a parquet file."""
+    regular_file(path)
     try:
-        with path.open("rb") as stream:
-            content = np.load(stream, allow_pickle=False)
-            return dict(content) if isinstance(content, np.lib.npyio.NpzFile) else content
-    except EOFError:
-        raise InputError(f"{path}:1: the file is empty.") from None
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a NumPy file without pickled objects ({error}).") from error
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise InputError(f"{path}: parquet files need pyarrow: pip install 'hypergraph[table]'.") from None
+    with reading(path, "a parquet file"):
+        file = parquet.ParquetFile(path)
+        about = file.metadata
+        packed = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+        require(max(packed, 64 * about.num_rows * about.num_columns), f"{path}: {about.num_rows:,} rows")
+        if not about.num_rows:
+            raise InputError(f"{path}: the table has no rows.")
+        columns: dict[str, list[Any]] = file.read(columns=names).to_pydict()
+        return columns
 
 
 def sparse_parts(arrays: dict[str, Any], prefix: str, path: Path) -> sp.csr_matrix | None:
     """The CSR matrix whose parts are in an npz under ``prefix``, as SciPy and our cache write them."""
     if not all(f"{prefix}{key}" in arrays for key in ("data", "indices", "indptr", "shape")):
         return None
-    try:
+    if arrays.get("format", np.array("csr")).item() not in (b"csr", "csr"):
+        raise InputError(f"{path}: a sparse matrix that is not CSR; save it with `matrix.tocsr()`.")
+    with reading(path, "an npz with a sparse matrix"):
         parts = tuple(arrays[f"{prefix}{key}"] for key in ("data", "indices", "indptr"))
-        matrix = sp.csr_matrix(parts, shape=tuple(arrays[f"{prefix}shape"]))
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path}: its sparse features are inconsistent ({error}).") from error
-    return matrix
+        shape = tuple(int(side) for side in arrays[f"{prefix}shape"].tolist())
+        require(8 * max(shape), f"{path}: a sparse matrix of shape {shape}")
+        return checked_csr(sp.csr_matrix(parts, shape=shape), str(path))
 
 
 def _read_numpy(path: Path, names: tuple[str, ...]) -> Any:
@@ -165,8 +226,6 @@ def _read_numpy(path: Path, names: tuple[str, ...]) -> Any:
         return content
     sparse = sparse_parts(content, "", path)
     if sparse is not None:
-        if content.get("format", np.array(b"csr")).item() not in (b"csr", "csr"):
-            raise InputError(f"{path}: a sparse matrix that is not CSR; save it with `matrix.tocsr()`.")
         return sparse
     for name in names:
         if name in content:
@@ -176,22 +235,35 @@ def _read_numpy(path: Path, names: tuple[str, ...]) -> Any:
     raise InputError(f"{path}: which array is meant, of {', '.join(content)}? Name it {names[0]}.")
 
 
-def _split_header(table: Table) -> tuple[Table, list[str] | None]:
+def _with_header(table: Table) -> Table:
     """A first row without a single number is a header."""
-    if any(_is_number(cell) for cell in table.rows[0]):
-        return table, None
-    return table.without_first_row(), table.rows[0]
+    if table.names or any(_is_number(cell) for cell in table.rows[0]):
+        return table
+    if len(table.rows) == 1:
+        raise InputError(f"{table.where(0)}: only a header, and no rows below it.")
+    if not _names_columns(table.rows):
+        return table
+    return Table(table.path, table.rows[1:], table.lines[1:], table.rows[0])
 
 
-def _ids(table: Table) -> list[str]:
+def _names_columns(rows: list[list[str]]) -> bool:
+    """Whether a first row of words is a header: by a usual name, or above numbers."""
+    if {cell.lower() for cell in rows[0]} & (_ID_NAMES | _LABEL_NAMES | {"labels"}):
+        return True
+    return any(_is_number(cell) for row in rows[1:50] for cell in row)
+
+
+def _ids(table: Table, column: int) -> list[str]:
     first: dict[str, int] = {}
     for row, cells in enumerate(table.rows):
-        if cells[0] in first:
+        if cells[column] in first:
             raise InputError(
-                f"{table.where(row)}: node '{cells[0]}' is there twice, first on line "
-                f"{table.lines[first[cells[0]]]}; an id names one node."
+                f"{table.where(row)}: node '{cells[column]}' is there twice, first on line "
+                f"{table.lines[first[cells[column]]]}; an id names one node."
             )
-        first[cells[0]] = row
+        if not cells[column]:
+            raise InputError(f"{table.where(row)}: the id is empty; every node needs one.")
+        first[cells[column]] = row
     return list(first)
 
 

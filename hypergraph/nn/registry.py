@@ -243,11 +243,13 @@ class EncoderEntry:
         name: what a person types.
         cls: ``"module:Class"``, imported when first made.
         flat: whether it is a Euclidean baseline; the others take any hyperbolic space and linear layer.
+        sees_edges: whether it uses the graph and its weights; the others see the features alone.
     """
 
     name: str
     cls: str
     flat: bool
+    sees_edges: bool
 
     def load(self) -> type[nn.Module]:
         """Import the class."""
@@ -257,10 +259,10 @@ class EncoderEntry:
 ENCODERS: Mapping[str, EncoderEntry] = {
     entry.name: entry
     for entry in (
-        EncoderEntry("hgcn", "hypergraph.nn.encoders:HGCN", flat=False),
-        EncoderEntry("hnn", "hypergraph.nn.encoders:HNN", flat=False),
-        EncoderEntry("gcn", "hypergraph.nn.encoders:GCN", flat=True),
-        EncoderEntry("mlp", "hypergraph.nn.encoders:MLP", flat=True),
+        EncoderEntry("hgcn", "hypergraph.nn.encoders:HGCN", flat=False, sees_edges=True),
+        EncoderEntry("hnn", "hypergraph.nn.encoders:HNN", flat=False, sees_edges=False),
+        EncoderEntry("gcn", "hypergraph.nn.encoders:GCN", flat=True, sees_edges=True),
+        EncoderEntry("mlp", "hypergraph.nn.encoders:MLP", flat=True, sees_edges=False),
     )
 }
 

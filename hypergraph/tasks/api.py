@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError
-from hypergraph.tasks.config import Config, LinkConfig, NodeConfig, portable, settle
+from hypergraph.tasks.config import DEFAULT_GRAPH, Config, LinkConfig, NodeConfig, portable, settle
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -154,6 +154,8 @@ def _run(
     from hypergraph.tasks import runner
 
     settings = settle(cls, given, config)
+    if cls in (NodeConfig, LinkConfig) and not given.get("dataset") and settings.dataset == DEFAULT_GRAPH:
+        say(f"No dataset is given, so this is {DEFAULT_GRAPH}; name another with --dataset.")
     return runner.run(
         settings, data=_prepare(settings, graph), out=Path(out) if out else None, jobs=jobs, say=say
     )

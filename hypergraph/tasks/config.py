@@ -72,6 +72,7 @@ class Config:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
+DEFAULT_GRAPH = "cora"  # which is part of the package
 _ENCODER = "The encoder: hyperbolic, or the Euclidean gcn and mlp."
 
 
@@ -79,10 +80,16 @@ _ENCODER = "The encoder: hyperbolic, or the Euclidean gcn and mlp."
 class GraphConfig(Config):
     """What node classification and link prediction share."""
 
+    dataset: str = option(
+        DEFAULT_GRAPH, "A dataset's name (see `hypergraph data list`), or a file or folder.", group=DATA
+    )
     encoder: str = option("hgcn", _ENCODER, group=MODEL, choices=ENCODERS)
     dim: int = option(16, "Dimension of the embedding.", group=MODEL, least=1, most=16384)
     num_layers: int = option(2, "Number of the encoder's layers.", group=MODEL, least=1, most=1000)
     act: str = option("relu", "The activation between layers.", group=MODEL, choices=ACTIVATIONS)
+    weights: bool = option(
+        True, "Use the weights of the edges, where there are any.", group=DATA, flags="--weights/--no-weights"
+    )
     # HGCN's own, so that every seed trains on the published split.
     split_seed: int = option(1234, "The seed of the split.", group=DATA, least=0, most=MOST_SEED)
 

@@ -6,10 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hypergraph.datasets import load_graph, prepare_features
+from hypergraph.datasets import load_graph
+from hypergraph.datasets.arrays import node_ids, weights_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
@@ -21,12 +24,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GraphData:
-    """A graph, its split, and the features that a model takes."""
+    """A graph, its split, and what a model takes of it.
+
+    Args:
+        graph: What :func:`hypergraph.datasets.load_graph` gave: with the user's ids, if they have any.
+        split: Of nodes or of edges.
+        x: The features as a model takes them.
+        edge_index: The graph that messages go along.
+        edge_weight: Its weights, where they are used.
+        classes: The names of the classes that a model tells apart.
+        recipe: How the features were prepared: the dataset whose way it is, or ``"own"``.
+    """
 
     graph: Data
     split: Any
     x: Tensor
     edge_index: Tensor
+    edge_weight: Tensor | None = None
+    classes: tuple[str, ...] = ()
+    recipe: str = "own"
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """What the user calls the nodes."""
+        return np.array(node_ids(self.graph))
 
 
 def load(config: GraphConfig, task: str) -> Data:
@@ -34,18 +55,44 @@ def load(config: GraphConfig, task: str) -> Data:
     return load_graph(config.dataset, data=config.data, task=task)
 
 
-def features(graph: Data, task: str, edge_index: Tensor) -> Tensor:
-    """The features as a model takes them."""
-    if graph.x is None:
-        raise InputError(f"{graph.name}: the graph has no node features; add a file of features.")
-    return prepare_features(graph, task, edge_index)
+def edge_weights(config: GraphConfig, graph: Data, edge_index: Tensor) -> Tensor | None:
+    """The weights of the arcs of ``edge_index``, where there are any and they are asked for and used."""
+    weights: Tensor | None = graph.get("edge_weight")
+    if weights is None or not (config.weights and ENCODERS[config.encoder].sees_edges):
+        return None
+    if (weights < 0).any():
+        raise InputError(
+            f"{graph.name}: some edges have a weight below 0, which no encoder can use; add --no-weights."
+        )
+    if edge_index is graph.edge_index:
+        return weights
+    whole = graph.edge_index.numpy()
+    forward = whole[0] < whole[1]
+    found = weights_of(edge_index.numpy(), whole[:, forward], weights.numpy()[forward], int(graph.num_nodes))
+    return torch.from_numpy(found)
+
+
+def about(config: GraphConfig, data: GraphData) -> dict[str, Any]:
+    """What a run keeps of its graph, to say what was done and to use its model on another one."""
+    graph = data.graph
+    notices = [f"{graph.name}: {'; '.join(graph.changes)}."] if graph.get("changes") else []
+    if graph.get("edge_weight") is not None and data.edge_weight is None:
+        why = "are left out" if not config.weights else f"are not used by the encoder {config.encoder}"
+        notices.append(f"The weights of the edges {why}.")
+    features: dict[str, Any] = {"count": int(data.x.shape[1]), "recipe": data.recipe}
+    if graph.get("columns"):
+        features["columns"] = list(graph.columns)
+    if graph.get("own_columns"):
+        features["own_columns"] = True
+    kept = {"nodes": int(graph.num_nodes), "edges": graph.edge_index.shape[1] // 2}
+    return {"notices": notices, "graph": kept, "features": features, "classes": list(data.classes)}
 
 
 def fingerprint(graph: Data) -> str:
-    """A hash of features, edges and labels, the same in every process and on every machine."""
+    """A hash of features, edges, labels and weights, the same in every process and on every machine."""
     digest = hashlib.sha256()
-    for name in ("x", "edge_index", "y"):
-        tensor = graph[name]
+    for name in ("x", "edge_index", "y", "edge_weight"):
+        tensor = graph.get(name)
         if tensor is None:
             continue
         sparse = tensor.layout == torch.sparse_csr

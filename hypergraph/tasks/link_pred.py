@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hypergraph.datasets import link_split
+from hypergraph.datasets import link_split, prepare_features
+from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.decoders import FermiDirac
@@ -30,9 +31,11 @@ class LinkPredictor(nn.Module):
         super().__init__()
         self.encoder, self.decoder = encoder, decoder
 
-    def forward(self, x: Tensor, edge_index: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, x: Tensor, edge_index: Tensor, pairs: Tensor, edge_weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The points, and the logits of the pairs."""
-        z = self.encoder(x, edge_index)
+        z = self.encoder(x, edge_index, edge_weight)
         return z, self.decoder(z, pairs)
 
 
@@ -43,6 +46,8 @@ class LinkPred:
         self.data, self.split, self.seed = data, data.split, seed
         self.config = config
         self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
+        weight = data.edge_weight
+        self.edge_weight = None if weight is None else graphs.move(weight, config)
         space = make_space(LAYERS[config.fc].space, config.K, config.learn_curvature)
         options = {"phi": graphs.activation(config.phi)} if "phi" in LAYERS[config.fc].takes else {}
         encoder = graphs.make_encoder(config, self.x.shape[1], space, config.fc, **options)
@@ -77,8 +82,9 @@ class LinkPred:
                 f"has no such layers; use --encoder {fitting}."
             )
         split = link_split(graph, config.split or "hgcn", config.split_seed)
-        x = graphs.features(graph, "link", split.train_edge_index)
-        return GraphData(graph, split, x, split.train_edge_index)
+        x = prepare_features(graph, "link", split.train_edge_index)
+        weight = graphs.edge_weights(config, graph, split.train_edge_index)
+        return GraphData(graph, split, x, split.train_edge_index, weight, recipe=recipe_of(graph))
 
     @staticmethod
     def fingerprint(data: GraphData) -> str:
@@ -87,12 +93,13 @@ class LinkPred:
     @staticmethod
     def about(config: LinkConfig, data: GraphData) -> dict[str, Any]:
         sizes = {part: getattr(data.split, f"{part}_pos").shape[1] for part in ("train", "val", "test")}
-        return {"split": data.split.kind, "sizes": sizes, "leaks": None}
+        return {"split": data.split.kind, "sizes": sizes, "leaks": None, **graphs.about(config, data)}
 
     def train_epoch(self, epoch: int) -> float:
         self.model.train()
         negatives = self.split.train_neg(epoch, seed=self.seed).to(self.train_pos.device)
-        _, logits = self.model(self.x, self.edge_index, torch.cat([self.train_pos, negatives], 1))
+        pairs = torch.cat([self.train_pos, negatives], 1)
+        _, logits = self.model(self.x, self.edge_index, pairs, self.edge_weight)
         positive, negative = logits.split(self.train_pos.shape[1])
         # binary cross-entropy of either sign, each a mean of its own, as HGCN has it
         loss = F.softplus(-positive).mean() + F.softplus(negative).mean()
@@ -101,7 +108,7 @@ class LinkPred:
     @torch.no_grad()
     def _forward(self, part: str) -> tuple[Tensor, Tensor, Tensor]:
         self.model.eval()
-        z, logits = self.model(self.x, self.edge_index, self.pairs[part])
+        z, logits = self.model(self.x, self.edge_index, self.pairs[part], self.edge_weight)
         half = logits.shape[0] // 2
         label = torch.zeros_like(logits, dtype=torch.long)
         label[:half] = 1
@@ -125,11 +132,13 @@ class LinkPred:
 
     def embedding(self) -> dict[str, NDArray[Any]]:
         z, _, _ = self._forward("test")
-        labels = {} if self.data.graph.y is None else {"label": self.data.graph.y.numpy()}
+        graph = self.data.graph
+        labels = {} if graph.y is None else {"label": graph.y.numpy(), "classes": np.array(graph.classes)}
         return {
             "points": z.cpu().numpy(),
             "K": np.array(self.space.K.item()),
             "space": np.array(self.space.model),
+            "node": self.data.ids,
             **labels,
         }
 
@@ -137,7 +146,7 @@ class LinkPred:
         columns: dict[str, list[NDArray[Any]]] = {}
         for part in ("val", "test"):
             _, logits, label = self._forward(part)
-            source, target = self.pairs[part].cpu().numpy()
+            source, target = self.data.ids[self.pairs[part].cpu().numpy()]
             chance = logits.sigmoid().cpu().numpy()
             whole = {"source": source, "target": target, "part": np.full(len(source), part, dtype=object)}
             for name, values in {**whole, "edge": label.cpu().numpy(), "probability": chance}.items():

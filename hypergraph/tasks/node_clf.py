@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hypergraph.datasets import default_split, node_split
+from hypergraph.datasets import default_split, node_split, prepare_features
+from hypergraph.datasets.arrays import UNLABELLED
+from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
+from hypergraph.limits import require
 from hypergraph.nn.registry import ENCODERS, HEADS, make_head, make_space
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks import metrics
@@ -31,14 +34,16 @@ class NodeClassifier(nn.Module):
         self.clip = clip
         self.lifts = encoder.space.model != space.model
 
-    def embed(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """The points that the head classifies."""
-        z = self.encoder(x, edge_index)
+        z = self.encoder(x, edge_index, edge_weight)
         return self.space.lift(z, self.clip) if self.lifts else z
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The points, and their logits."""
-        z = self.embed(x, edge_index)
+        z = self.embed(x, edge_index, edge_weight)
         return z, self.head(z)
 
 
@@ -48,8 +53,10 @@ class NodeClf:
     def __init__(self, config: NodeConfig, seed: int, data: GraphData) -> None:
         self.data, self.split = data, data.split
         self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
-        self.y = graphs.move(data.graph.y, config)
-        self.num_classes = int(data.graph.y.max()) + 1
+        weight = data.edge_weight
+        self.edge_weight = None if weight is None else graphs.move(weight, config)
+        self.y = graphs.move(_known_labels(data), config)
+        self.num_classes = len(data.classes)
         space = make_space(HEADS[config.head].space, config.K, config.learn_curvature)
         encoder = graphs.make_encoder(config, self.x.shape[1], space, config.fc)
         head = make_head(config.head, config.dim, self.num_classes, space)
@@ -81,8 +88,16 @@ class NodeClf:
         if config.fc and not flat:
             graphs.check_layer(config.fc, HEADS[config.head].space, f"the head '{config.head}'")
         split = node_split(graph, config.split or default_split(graph), config.split_seed)
-        x = graphs.features(graph, "node", graph.edge_index)
-        return GraphData(graph, split, x, graph.edge_index)
+        if len(graph.classes) < 2:
+            raise InputError(
+                f"{graph.name}: all labelled nodes are of the class '{graph.classes[0]}', and two or more "
+                "classes are needed; a label of -1 counts as none."
+            )
+        room = 4 * 4 * int(graph.num_nodes) * len(graph.classes)  # logits, their gradients, softmax
+        require(room, f"{graph.name}: {graph.num_nodes:,} nodes in {len(graph.classes):,} classes")
+        x = prepare_features(graph, "node", graph.edge_index)
+        weight = graphs.edge_weights(config, graph, graph.edge_index)
+        return GraphData(graph, split, x, graph.edge_index, weight, graph.classes, recipe_of(graph))
 
     @staticmethod
     def fingerprint(data: GraphData) -> str:
@@ -91,18 +106,23 @@ class NodeClf:
     @staticmethod
     def about(config: NodeConfig, data: GraphData) -> dict[str, Any]:
         sizes = {part: len(getattr(data.split, part)) for part in ("train", "val", "test")}
-        return {"split": data.split.kind, "sizes": sizes, "leaks": data.split.leaks}
+        kept = graphs.about(config, data)
+        if thin := _thin_classes(data):
+            kept["notices"].append(f"Too few labelled nodes to be in every part of the split: {thin}.")
+        if len(data.classes) == 2:
+            kept["notices"].append(f"F1 is that of the class '{data.classes[1]}'.")
+        return {"split": data.split.kind, "sizes": sizes, "leaks": data.split.leaks, **kept}
 
     def train_epoch(self, epoch: int) -> float:
         self.model.train()
-        _, logits = self.model(self.x, self.edge_index)
+        _, logits = self.model(self.x, self.edge_index, self.edge_weight)
         train = self.split.train
         return step(F.cross_entropy(logits[train], self.y[train]), self.model, self.optimizer)
 
     @torch.no_grad()
     def _forward(self) -> tuple[Tensor, Tensor]:
         self.model.eval()
-        z, logits = self.model(self.x, self.edge_index)
+        z, logits = self.model(self.x, self.edge_index, self.edge_weight)
         return z, logits
 
     def _scores(self, logits: Tensor, nodes: Tensor) -> dict[str, float]:
@@ -129,6 +149,8 @@ class NodeClf:
             "points": z.cpu().numpy(),
             "K": np.array(self.model.space.K.item()),
             "space": np.array(self.model.space.model),
+            "node": self.data.ids,
+            "classes": np.array(self.data.classes),
             "label": self.y.cpu().numpy(),
             "predicted": logits.argmax(1).cpu().numpy(),
             **{name: mask.numpy() for name, mask in parts.items()},
@@ -140,10 +162,41 @@ class NodeClf:
         parts = np.full(len(share), "none", dtype=object)
         for part in ("train", "val", "test"):
             parts[getattr(self.split, part).numpy()] = part
+        names = np.array(self.data.classes, dtype=object)
         return {
-            "node": np.arange(len(share)),
+            "node": self.data.ids,
             "part": parts,
-            "label": self.y.cpu().numpy(),
-            "predicted": share.argmax(1),
-            **{f"p{k}": share[:, k] for k in range(self.num_classes)},
+            "label": _label_names(self.data.graph),
+            "predicted": names[share.argmax(1)],
+            **{f"p_{name}": share[:, k] for k, name in enumerate(self.data.classes)},
         }
+
+
+def _known_labels(data: GraphData) -> Tensor:
+    """The labels as indices of the model's classes, -1 where a node has none or another one."""
+    graph = data.graph
+    if graph.y is None:
+        return torch.full((int(graph.num_nodes),), UNLABELLED)
+    if graph.classes == data.classes:
+        return graph.y
+    place = {name: k for k, name in enumerate(data.classes)}
+    index = torch.tensor([*(place.get(name, UNLABELLED) for name in graph.classes), UNLABELLED])
+    return index[graph.y]
+
+
+def _label_names(graph: Any) -> NDArray[Any]:
+    """The label of every node by name, empty where it has none."""
+    if graph.y is None:
+        return np.full(int(graph.num_nodes), "", dtype=object)
+    return np.array([*graph.classes, ""], dtype=object)[graph.y.numpy()]
+
+
+def _thin_classes(data: GraphData) -> str:
+    """The classes that some part of the split lacks."""
+    count = len(data.classes)
+    counts = [
+        torch.bincount(data.graph.y[getattr(data.split, part)], minlength=count)
+        for part in ("train", "val", "test")
+    ]
+    thin = [data.classes[k] for k in (torch.stack(counts) == 0).any(0).nonzero().flatten().tolist()]
+    return ", ".join(thin[:10]) + (f" and {len(thin) - 10} more" if len(thin) > 10 else "")

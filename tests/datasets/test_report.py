@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hypergraph.cli import app
-from hypergraph.datasets import sources
+from hypergraph.datasets import report, sources
 from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
 
@@ -65,15 +65,18 @@ def test_info_on_a_graph_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("a,b\nb,c\n")
     (tmp_path / "labels.csv").write_text("a,0\nb,1\nc,1\nd,0\n")
     info = data("info", str(tmp_path))
-    assert (info["nodes"], info["edges"], info["isolated"], info["classes"]) == (4, 2, 1, [2, 2])
+    assert (info["nodes"], info["edges"], info["isolated"]) == (4, 2, 1)
+    assert info["classes"] == {"0": 2, "1": 2}
     assert data("check", str(tmp_path))["graph"] == info
 
 
 def test_check(data_dir: Path, tmp_path: Path) -> None:
-    checked = data("check", str(data_dir))
-    assert checked["ok"]
+    checked = report.check(data_dir)
+    assert not checked["ok"] and checked["missing"] == ["disease_nc.feats.npz"]
     assert set(checked["datasets"]["pubmed"].values()) == {"ok"}
     assert checked["datasets"]["disease-hgcn-node"]["disease_nc.feats.npz"] == "missing"
+    with pytest.raises(InputError, match=r"missing: disease_nc\.feats\.npz; fetch them again"):
+        data("check", str(data_dir))
     shutil.copyfile(data_dir / "airport" / "airport.p", tmp_path / "airport.p")
     assert data("check", str(tmp_path))["datasets"] == {"airport": {"airport.p": "ok"}}
     with (tmp_path / "airport.p").open("ab") as file:

@@ -115,5 +115,5 @@ def test_defaults_and_mistakes(data_dir: Path) -> None:
         node_split(labelled([0, 1]), "stric")
     with pytest.raises(InputError, match=r"graph: a node split needs labels"):
         node_split(Data(edge_index=torch.empty(2, 0), name="graph"), "strict")
-    with pytest.raises(InputError, match=r"3 nodes are too few for the random split"):
+    with pytest.raises(InputError, match=r"3 labelled nodes are too few for the random split"):
         node_split(labelled([0, 1, 1]), "random")

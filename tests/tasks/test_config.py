@@ -56,7 +56,6 @@ def test_file_and_flags(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({}, "No dataset is given"),
         ({"dataset": "cora", "head": "bmlr"}, "Unknown head 'bmlr'; did you mean 'bmlr-p'"),
         ({"dataset": "cora", "fc": "mobis"}, "Unknown fc 'mobis'; did you mean 'mobius'"),
         ({"dataset": "cora", "dopout": 0.1}, "Unknown setting 'dopout'; did you mean 'dropout'"),

@@ -239,7 +239,7 @@ def test_predict(finished: Result, tmp_path: Path) -> None:
     test = rows[rows["part"] == "test"]
     best = next(seed for seed in finished.seeds if seed["seed"] == finished.model_seed)
     assert np.mean(test["label"] == test["predicted"]) == pytest.approx(best["test"]["accuracy"])
-    assert np.allclose(rows["p0"] + rows["p1"] + rows["p2"], 1, atol=1e-5)
+    assert np.allclose(rows["p_0"] + rows["p_1"] + rows["p_2"], 1, atol=1e-5)
     assert predict(finished.folder, out, seed=1) == 120
     with pytest.raises(InputError, match="no seed 7; it has 0, 1"):
         predict(finished.folder, out, seed=7)

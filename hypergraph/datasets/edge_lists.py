@@ -1,0 +1,200 @@
+"""Edge lists: two columns of ids, a weight where there is one, in text, parquet or a data frame."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hypergraph.datasets.reading import open_text, reading, regular_file
+from hypergraph.datasets.tables import _is_number, _ragged, cells_of, mark_of, parquet_columns
+from hypergraph.errors import InputError
+from hypergraph.limits import require
+
+_ENDS = [
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("u", "v"),
+    ("i", "j"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("source_id", "target_id"),
+    ("head", "tail"),
+    ("start", "end"),
+]
+_WEIGHTS = ("weight", "weights", "w", "edge_weight")
+# An id is read as a number where nothing is lost by it: 007 and 7 are two nodes.
+_PLAIN = re.compile(rb"[0-9][0-9,; \t\r\n]*")
+_PADDED = re.compile(rb"(?:^|[,; \t\n])0[0-9]|[0-9]{19}")
+
+
+@dataclass
+class EdgeList:
+    """Edges between the nodes ``ids``: ``edge_index`` holds their places in it, ``(2, edges)``."""
+
+    edge_index: NDArray[np.int64]
+    ids: list[str]
+    weights: NDArray[np.float64] | None = None
+    where: Callable[[int], str] = str
+    changes: list[str] = field(default_factory=list)
+
+
+def read_edge_list(path: Path) -> EdgeList:
+    """Read edges from a text table or parquet, with or without a header."""
+    if path.name.lower().endswith(".parquet"):
+        return from_columns(parquet_columns(path), str(path))
+    if regular_file(path) == 0:
+        raise InputError(f"{path}:1: the file is empty.")
+    with reading(path, "an edge list in UTF-8"):
+        mark = mark_of(path, blanks=True)
+        return _plain_numbers(path, mark) or _words(path, mark)
+
+
+def _plain_numbers(path: Path, mark: str) -> EdgeList | None:
+    """Two columns of whole numbers and nothing else: read by NumPy, ten times as fast."""
+    if path.suffix.lower() == ".gz":
+        return None
+    with path.open("rb") as file:
+        if not _PLAIN.fullmatch(file.read(1 << 12)):
+            return None
+        file.seek(0)
+        content = file.read()
+    require(20 * len(content), str(path))
+    if not _PLAIN.fullmatch(content) or _PADDED.search(content):
+        return None
+    try:
+        pairs = np.loadtxt(path, np.int64, delimiter=None if mark == " " else mark, ndmin=2)
+    except ValueError:
+        return None  # ragged: the other way names the line
+    if pairs.shape[1] != 2:
+        return None
+    edge_index, ids = _numbered(np.ascontiguousarray(pairs.T))
+    return EdgeList(edge_index, ids, where=_line_of(path))
+
+
+def _numbered(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+    """Places among the numbers that occur, and those as ids, in their order."""
+    ordered = np.sort(pairs, axis=None)
+    known = ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    compact = len(known) and known[0] == 0 and known[-1] == len(known) - 1
+    return (pairs if compact else np.searchsorted(known, pairs)), list(map(str, known.tolist()))
+
+
+def _line_of(path: Path) -> Callable[[int], str]:
+    def where(row: int) -> str:
+        with open_text(path) as file:
+            for at, (line, _) in enumerate(cells_of(file, mark_of(path, blanks=True))):
+                if at == row:
+                    return f"{path}:{line}"
+        return str(path)
+
+    return where
+
+
+def _words(path: Path, mark: str) -> EdgeList:
+    """Edges between any ids, row by row."""
+    known: dict[str, int] = {}
+    number = known.setdefault
+    sources, targets, weights, lines = array("q"), array("q"), array("d"), array("q")
+    with open_text(path) as file:
+        rows = cells_of(file, mark)
+        start, first = next(rows)
+        width = len(first)
+        if width < 2:
+            raise InputError(f"{path}:{start}: one column, where an edge needs two: source and target.")
+        again = next(rows, None)
+        columns, weight, header, changes = _layout(first, None if again is None else again[1])
+        if header and again is None:
+            raise InputError(f"{path}:{start}: only a header, and no rows below it.")
+        one, two = columns
+        ahead = [] if header else [(start, first)]
+        for line, row in _chain(ahead, again, rows):
+            if len(row) != width:
+                raise _ragged(path, line, len(row), start, width)
+            source, target = row[one].strip(), row[two].strip()
+            if not (source and target):
+                raise InputError(f"{path}:{line}: an edge with an empty end; give both ids.")
+            sources.append(number(source, len(known)))
+            targets.append(number(target, len(known)))
+            lines.append(line)
+            if weight is not None:
+                weights.append(_weight(row[weight], path, line))
+    edge_index = np.stack([np.frombuffer(ends, dtype=np.int64) for ends in (sources, targets)])
+    ids = list(known)
+    if all(re.fullmatch(r"-?\d{1,18}", node) for node in ids):
+        order = sorted(range(len(ids)), key=lambda at: int(ids[at]))
+        place = np.empty(len(ids), dtype=np.int64)
+        place[order] = np.arange(len(ids))
+        edge_index, ids = place[edge_index], [ids[at] for at in order]
+    given = np.frombuffer(weights) if weight is not None else None
+    return EdgeList(edge_index, ids, given, lambda row: f"{path}:{lines[row]}", changes)
+
+
+def _chain(ahead: list[Any], again: Any, rows: Any) -> Any:
+    yield from ahead
+    if again is not None:
+        yield again
+        yield from rows
+
+
+def _weight(cell: str, path: Path, line: int) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise InputError(f"{path}:{line}: weight '{cell}' is not a number.") from None
+
+
+def _layout(
+    first: Sequence[str], second: Sequence[str] | None
+) -> tuple[tuple[int, int], int | None, bool, list[str]]:
+    """Which columns are the ends and the weight, whether the first row is a header, and what is not read."""
+    names = [str(cell).strip().lower() for cell in first]
+    ends = next(((names.index(a), names.index(b)) for a, b in _ENDS if a in names and b in names), None)
+    numbers = [at for at, cell in enumerate((second or ())[: len(names)]) if _is_number(cell)]
+    # Ids may be words, so that a first row of words is a header by its names, or above a column of numbers.
+    header = ends is not None or (
+        any(not _is_number(names[at]) for at in numbers) and not any(map(_is_number, names))
+    )
+    one, two = ends or (0, 1)
+    others = [at for at in range(len(names)) if at not in (one, two)]
+    weight = next((at for at in others if header and names[at] in _WEIGHTS), None)
+    if not header and len(names) == 3 and _is_number(names[2]):
+        weight = 2
+    dropped = [names[at] if header else str(at + 1) for at in others if at != weight]
+    return (one, two), weight, header, [f"columns not read: {', '.join(dropped)}"] if dropped else []
+
+
+def from_columns(columns: dict[str, list[Any]], where: str) -> EdgeList:
+    """The edges of a data frame: columns like ``source`` and ``target``, or the first two."""
+    if len(columns) < 2:
+        raise InputError(f"{where}: one column, where an edge needs two: source and target.")
+    names = [str(name).strip() for name in columns]
+    values = list(columns.values())
+    (one, two), weight, header, changes = _layout(names, None)
+    if not header:
+        lower = [name.lower() for name in names]
+        weight = next((at for at in range(2, len(names)) if lower[at] in _WEIGHTS), None)
+        left = [names[at] for at in range(2, len(names)) if at != weight]
+        changes = [f"columns not read: {', '.join(left)}"] if left else []
+    ends = [np.asarray(values[at]) for at in (one, two)]
+    place = lambda row: f"{where}: row {row}"  # noqa: E731
+    given = None if weight is None else np.asarray(values[weight])
+    if all(end.dtype.kind in "iu" for end in ends):
+        edge_index, ids = _numbered(np.stack([end.astype(np.int64) for end in ends]))
+        return EdgeList(edge_index, ids, given, place, changes)
+    known: dict[str, int] = {}
+    edge_index = np.empty((2, len(ends[0])), dtype=np.int64)
+    for row, pair in enumerate(zip(*(end.tolist() for end in ends))):
+        for end, node in enumerate(pair):
+            if node is None or node != node or not str(node).strip():
+                raise InputError(f"{place(row)}: an edge with an empty end; give both ids.")
+            edge_index[end, row] = known.setdefault(str(node).strip(), len(known))
+    return EdgeList(edge_index, list(known), given, place, changes)

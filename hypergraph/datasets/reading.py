@@ -1,0 +1,147 @@
+"""Files from elsewhere: what a reader raises becomes one sentence, and what a file takes is known first."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import stat
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hypergraph.errors import InputError
+from hypergraph.limits import require, size
+
+# Text that shrinks more than this is no table of edges: it is made to fill the memory.
+_RATIO, _UNSUSPECTED = 100, 64 << 20
+
+
+@contextmanager
+def reading(path: Path | str, kind: str) -> Iterator[None]:
+    """Turn whatever a reader raises on a damaged or forged file into one sentence.
+
+    Args:
+        path: The file, or what is read.
+        kind: What it should be, such as ``"a GML file"``.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a library's remark on a damaged file is no second sentence
+            yield
+    except InputError:
+        raise
+    except MemoryError as error:
+        raise InputError(f"{path}: reading it takes more memory than there is.") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: not {kind} that can be read: it is nested too deeply.") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or _first_line(error)}).") from error
+    # Parsers raise nearly anything on a damaged file, from struct.error to UnicodeDecodeError.
+    except Exception as error:
+        raise InputError(
+            f"{path}: damaged, or not {kind} ({type(error).__name__}: {_first_line(error)})."
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    return (said if len(said) <= 200 else f"{said[:200]} ...").rstrip(".")
+
+
+def regular_file(path: Path) -> int:
+    """The size of a file; folders, devices and pipes are refused, which may have no end."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    except ValueError as error:  # a null byte
+        raise InputError(f"{str(path)!r}: not the name of a file.") from error
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{path}: a folder, where a file is needed.")
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path}: a device or a pipe, where a file is needed.")
+    return found.st_size
+
+
+def open_text(path: Path) -> IO[str]:
+    """A text file in UTF-8, unpacked where its name ends in ``.gz``."""
+    require(regular_file(path), str(path))
+    if path.suffix.lower() != ".gz":
+        return path.open(encoding="utf-8-sig", newline="")
+    unpacked = io.BufferedReader(_Unpacked(path), 1 << 16)
+    return io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
+
+
+class _Unpacked(io.RawIOBase):
+    """A gzip file that says when it unpacks to more than any table does."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._packed, self._count = path, path.stat().st_size, 0
+        self._file = gzip.GzipFile(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            content = self._file.read(len(buffer))
+        except (EOFError, gzip.BadGzipFile) as error:
+            raise InputError(f"{self._path}: a damaged gzip file ({_first_line(error)}).") from error
+        buffer[: len(content)] = content
+        self._count += len(content)
+        if self._count > max(_UNSUSPECTED, _RATIO * self._packed):
+            raise InputError(
+                f"{self._path}: {size(self._packed)} that unpack to more than {size(self._count)}; "
+                "unpack it yourself if you trust it."
+            )
+        return len(content)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def load_numpy(path: Path) -> Any:
+    """An array, or a dictionary of the arrays in an npz; pickled objects are refused."""
+    if regular_file(path) == 0:
+        raise InputError(f"{path}:1: the file is empty.")
+    with reading(path, "a NumPy file without pickled objects"), path.open("rb") as stream:
+        if stream.read(4) != b"PK\x03\x04":
+            stream.seek(0)
+            return _read_npy(stream, path.stat().st_size, f"{path}")
+        with zipfile.ZipFile(stream) as archive:
+            members = archive.infolist()
+            require(sum(member.file_size for member in members), f"{path}: its arrays")
+            arrays = {}
+            for member in members:
+                name = member.filename.removesuffix(".npy")
+                if member.filename.endswith(".npy"):
+                    with archive.open(member) as part:
+                        arrays[name] = _read_npy(part, member.file_size, f"{path}: {name}")
+            return arrays
+
+
+def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
+    """One array, if its header agrees with the bytes that are there."""
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise InputError(f"{where}: NumPy's format {version[0]}.{version[1]} is not known; save it again.")
+    shape, fortran, dtype = readers[version](stream)
+    if dtype.kind not in "biufUS" or dtype.hasobject or not dtype.itemsize:
+        raise InputError(f"{where}: an array of {dtype}; only arrays without pickled objects are read.")
+    needed = math.prod(shape) * dtype.itemsize
+    if min((0, *shape)) < 0 or not 0 <= needed <= length:
+        raise InputError(f"{where}: {length} bytes, where an array of shape {shape} takes {needed}.")
+    content = bytearray(stream.read(needed))
+    if len(content) != needed:
+        raise InputError(f"{where}: truncated, {len(content)} of {needed} bytes are there.")
+    flat = np.frombuffer(content, dtype=dtype) if needed else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C")
