@@ -55,7 +55,6 @@ def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         ("--verion", "There is no option '--verion', did you mean '--version'?"),
         ("node-clf --epochs many", "Invalid value for '--epochs'"),
         ("node-clf --epochs", "Option '--epochs' requires an argument"),
-        ("node-clf", "No dataset is given; name one with --dataset."),
         ("node-clf --dataset diseas", "Unknown dataset 'diseas'; did you mean 'disease'?"),
         ("node-clf --dataset disease --head bmlr", "Unknown head 'bmlr'; did you mean 'bmlr-p'?"),
         ("link-pred --dataset disease --fc bfc-q", "Unknown fc 'bfc-q'; did you mean 'bfc-p'?"),
