@@ -35,16 +35,21 @@ def prepare_features(
         recipe: The dataset whose way of preparing is used, for a graph that a model was not trained on.
     """
     recipe = recipe or recipe_of(data)
-    x = data.x
-    if not (task == "link" and recipe in ("disease", "disease-hgcn")):
-        # A user's features may have both signs, so that their sum says nothing about their size.
-        x = _divide_rows(x, signed=recipe != "own")
+    x = prepare_rows(data.x, recipe, task)
     if recipe == "airport":
         source = (data.edge_index if edge_index is None else edge_index)[0]
         degree = torch.bincount(source, minlength=data.num_nodes).clamp(max=5)
         columns = torch.nn.functional.one_hot(degree, 6).to(x.dtype)
         x = torch.cat([x, columns, torch.ones_like(x[:, :1])], dim=1)
     return x
+
+
+def prepare_rows(x: Tensor, recipe: str, task: str) -> Tensor:
+    """What :func:`prepare_features` does to each row by itself."""
+    if task == "link" and recipe in ("disease", "disease-hgcn"):
+        return x
+    # A user's features may have both signs, so that their sum says nothing about their size.
+    return _divide_rows(x, signed=recipe != "own")
 
 
 def _divide_rows(x: Tensor, *, signed: bool) -> Tensor:

@@ -24,7 +24,7 @@ def by_target(source: Ints, target: Ints, num_nodes: int) -> tuple[Ints, Ints, I
     for node in range(num_nodes):
         pointer[node + 1] += pointer[node]
     place = pointer[:-1].copy()
-    row = np.empty(len(source), np.int32)
+    row = np.empty(len(source), np.int64)
     edge = np.empty(len(source), np.int64)
     for i in range(len(source)):
         at = place[target[i]]

@@ -52,7 +52,8 @@ class NeighborSampler(BaseSampler):
         seed: int = 0,
     ) -> None:
         counts = np.asarray(num_neighbors)
-        if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or (counts < -1).any():
+        whole = counts.size == 0 or np.issubdtype(counts.dtype, np.integer)
+        if counts.ndim != 1 or not whole or (counts < -1).any():
             raise InputError(
                 f"num_neighbors must be a list of whole numbers, one a hop and -1 for all neighbours, got "
                 f"{num_neighbors!r}."

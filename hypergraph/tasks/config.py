@@ -92,6 +92,42 @@ class GraphConfig(Config):
     )
     # HGCN's own, so that every seed trains on the published split.
     split_seed: int = option(1234, "The seed of the split.", group=DATA, least=0, most=MOST_SEED)
+    batch_size: int = option(
+        0, "Nodes or edges that train in one step, over all processes; 0: all.", least=0, most=MOST
+    )
+    fanout: str | None = option(
+        None, "Neighbours drawn in each layer of a batch, such as 15,10; -1: all. By default 10 in each."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fanout is None:
+            return
+        if not self.batch_size:
+            raise InputError("fanout is for batches: give a batch_size too, such as 1024.")
+        if not ENCODERS[self.encoder].sees_edges:
+            raise InputError(f"The encoder {self.encoder} does not look at the graph; leave out fanout.")
+        if len(self.fanouts) != self.num_layers:
+            raise InputError(
+                f"fanout names {len(self.fanouts)} layers ({self.fanout}), and the encoder has "
+                f"{self.num_layers}; give one number for each."
+            )
+
+    @property
+    def fanouts(self) -> list[int]:
+        """The neighbours drawn in each layer."""
+        if self.fanout is None:
+            return [10] * self.num_layers
+        try:
+            counts = [int(count) for count in self.fanout.split(",")]
+        except ValueError:
+            counts = []
+        if not counts or any(count < 1 and count != -1 for count in counts):
+            raise InputError(
+                f"fanout must be whole numbers above 0 (or -1 for all neighbours), such as 15,10, got "
+                f"'{self.fanout}'."
+            )
+        return counts
 
 
 _SPLIT = "The split; by default the one that publications use on the dataset."

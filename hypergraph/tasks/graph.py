@@ -11,10 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hypergraph.datasets import load_graph
+from hypergraph.datasets import load_graph, prepare_features
 from hypergraph.datasets.arrays import node_ids, weights_of
+from hypergraph.datasets.features import prepare_rows, recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
+from hypergraph.loader import take_rows
 from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
 from hypergraph.tasks.config import GraphConfig
 
@@ -34,6 +36,8 @@ class GraphData:
         edge_weight: Its weights, where they are used.
         classes: The names of the classes that a model tells apart.
         recipe: How the features were prepared: the dataset whose way it is, or ``"own"``.
+        unprepared: Where x is a map of a file, it stays as it is there, and rows are prepared for this task
+            (``"node"`` or ``"link"``) when they are taken.
     """
 
     graph: Data
@@ -43,11 +47,25 @@ class GraphData:
     edge_weight: Tensor | None = None
     classes: tuple[str, ...] = ()
     recipe: str = "own"
+    unprepared: str | None = None
 
     @property
     def ids(self) -> NDArray[Any]:
         """What the user calls the nodes."""
         return np.array(node_ids(self.graph))
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """The features of some nodes as a model takes them."""
+        x = take_rows(self.x, nodes)
+        return x if self.unprepared is None else prepare_rows(x, self.recipe, self.unprepared)
+
+    def grouped(self) -> tuple[Tensor, Tensor]:
+        """Where the edges of each node begin, and their other ends; they are sorted and go both ways."""
+        pointer: Tensor | None = self.graph.get("rowptr")
+        if pointer is None or self.edge_index is not self.graph.edge_index:
+            degree = torch.bincount(self.edge_index[0], minlength=int(self.graph.num_nodes or 0))
+            pointer = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+        return pointer, self.edge_index[1]
 
 
 def load(config: GraphConfig, task: str) -> Data:
@@ -88,8 +106,17 @@ def about(config: GraphConfig, data: GraphData) -> dict[str, Any]:
     return {"notices": notices, "graph": kept, "features": features, "classes": list(data.classes)}
 
 
+def features(config: GraphConfig, graph: Data, task: str, edge_index: Tensor) -> tuple[Tensor, str | None]:
+    """The features as a model takes them, or those of a file that are prepared when they are taken."""
+    if config.batch_size and "mapped" in graph and recipe_of(graph) != "airport":
+        return graph.x, task
+    return prepare_features(graph, task, edge_index), None
+
+
 def fingerprint(graph: Data) -> str:
     """A hash of features, edges, labels and weights, the same in every process and on every machine."""
+    if "mapped" in graph:
+        return str(graph.mapped)
     digest = hashlib.sha256()
     for name in ("x", "edge_index", "y", "edge_weight"):
         tensor = graph.get(name)

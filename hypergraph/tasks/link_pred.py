@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hypergraph.datasets import link_split, prepare_features
+from hypergraph.datasets import link_split
 from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.decoders import FermiDirac
 from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
+from hypergraph.tasks import batches, metrics
 from hypergraph.tasks import graph as graphs
-from hypergraph.tasks import metrics
+from hypergraph.tasks.batches import Batches
 from hypergraph.tasks.config import LinkConfig
 from hypergraph.tasks.graph import GraphData
 from hypergraph.tasks.guard import step, telemetry
@@ -45,12 +47,15 @@ class LinkPred:
     def __init__(self, config: LinkConfig, seed: int, data: GraphData) -> None:
         self.data, self.split, self.seed = data, data.split, seed
         self.config = config
-        self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
-        weight = data.edge_weight
-        self.edge_weight = None if weight is None else graphs.move(weight, config)
+        count = data.split.train_pos.shape[1]
+        self.batches = Batches(config, seed, data, count) if config.batch_size else None
+        if self.batches is None:
+            self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
+            weight = data.edge_weight
+            self.edge_weight = None if weight is None else graphs.move(weight, config)
         space = make_space(LAYERS[config.fc].space, config.K, config.learn_curvature)
         options = {"phi": graphs.activation(config.phi)} if "phi" in LAYERS[config.fc].takes else {}
-        encoder = graphs.make_encoder(config, self.x.shape[1], space, config.fc, **options)
+        encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc, **options)
         self.space: Space = encoder.space
         self.model = LinkPredictor(encoder, FermiDirac(self.space, config.r, config.t)).to(config.device)
         self.optimizer = graphs.make_optimizer(self.model, config)
@@ -82,9 +87,13 @@ class LinkPred:
                 f"has no such layers; use --encoder {fitting}."
             )
         split = link_split(graph, config.split or "hgcn", config.split_seed)
-        x = prepare_features(graph, "link", split.train_edge_index)
+        batches.check(config, graph.name, split.train_pos.shape[1])
+        x, unprepared = graphs.features(config, graph, "link", split.train_edge_index)
         weight = graphs.edge_weights(config, graph, split.train_edge_index)
-        return GraphData(graph, split, x, split.train_edge_index, weight, recipe=recipe_of(graph))
+        recipe = recipe_of(graph)
+        return GraphData(
+            graph, split, x, split.train_edge_index, weight, recipe=recipe, unprepared=unprepared
+        )
 
     @staticmethod
     def fingerprint(data: GraphData) -> str:
@@ -98,17 +107,30 @@ class LinkPred:
     def train_epoch(self, epoch: int) -> float:
         self.model.train()
         negatives = self.split.train_neg(epoch, seed=self.seed).to(self.train_pos.device)
+        if self.batches is not None:
+            return self.batches.epoch(epoch, partial(self._train_batch, negatives))
         pairs = torch.cat([self.train_pos, negatives], 1)
         _, logits = self.model(self.x, self.edge_index, pairs, self.edge_weight)
-        positive, negative = logits.split(self.train_pos.shape[1])
-        # binary cross-entropy of either sign, each a mean of its own, as HGCN has it
-        loss = F.softplus(-positive).mean() + F.softplus(negative).mean()
-        return step(loss, self.model, self.optimizer)
+        return step(_loss(logits), self.model, self.optimizer)
+
+    def _train_batch(self, negatives: Tensor, index: Tensor, factor: float) -> float:
+        assert self.batches is not None
+        index = index.to(negatives.device)
+        nodes, pairs = torch.cat([self.train_pos[:, index], negatives[:, index]], 1).unique(
+            return_inverse=True
+        )
+        x, edge_index, edge_weight = self.batches.around(nodes.cpu())
+        _, logits = self.model(x, edge_index, pairs, edge_weight)
+        return step(factor * _loss(logits), self.model, self.optimizer)
 
     @torch.no_grad()
     def _forward(self, part: str) -> tuple[Tensor, Tensor, Tensor]:
         self.model.eval()
-        z, logits = self.model(self.x, self.edge_index, self.pairs[part], self.edge_weight)
+        if self.batches is not None:
+            z = self.batches.embed(self.model.encoder)
+            logits = self.batches.by_rows(lambda pairs: self.model.decoder(z, pairs.T), self.pairs[part].T)
+        else:
+            z, logits = self.model(self.x, self.edge_index, self.pairs[part], self.edge_weight)
         half = logits.shape[0] // 2
         label = torch.zeros_like(logits, dtype=torch.long)
         label[:half] = 1
@@ -152,3 +174,9 @@ class LinkPred:
             for name, values in {**whole, "edge": label.cpu().numpy(), "probability": chance}.items():
                 columns.setdefault(name, []).append(values)
         return {name: np.concatenate(values) for name, values in columns.items()}
+
+
+def _loss(logits: Tensor) -> Tensor:
+    """Binary cross-entropy of as many edges as non-edges, each a mean of its own, as HGCN has it."""
+    positive, negative = logits.chunk(2)
+    return F.softplus(-positive).mean() + F.softplus(negative).mean()

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hypergraph.datasets import default_split, node_split, prepare_features
+from hypergraph.datasets import default_split, node_split
 from hypergraph.datasets.arrays import UNLABELLED
 from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.limits import require
 from hypergraph.nn.registry import ENCODERS, HEADS, make_head, make_space
+from hypergraph.tasks import batches, metrics
 from hypergraph.tasks import graph as graphs
-from hypergraph.tasks import metrics
+from hypergraph.tasks.batches import Batches
 from hypergraph.tasks.config import NodeConfig
 from hypergraph.tasks.graph import GraphData
 from hypergraph.tasks.guard import step, telemetry
@@ -36,14 +37,17 @@ class NodeClassifier(nn.Module):
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """The points that the head classifies."""
-        z = self.encoder(x, edge_index, edge_weight)
+        return self.lift(self.encoder(x, edge_index, edge_weight))
+
+    def lift(self, z: Tensor) -> Tensor:
+        """What an encoder gave, in the space of the head."""
         return self.space.lift(z, self.clip) if self.lifts else z
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, first: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The points, and their logits."""
-        z = self.embed(x, edge_index, edge_weight)
+        """The points, and their logits; ``first`` asks for so many of them."""
+        z = self.embed(x, edge_index, edge_weight)[:first]
         return z, self.head(z)
 
 
@@ -52,13 +56,15 @@ class NodeClf:
 
     def __init__(self, config: NodeConfig, seed: int, data: GraphData) -> None:
         self.data, self.split = data, data.split
-        self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
-        weight = data.edge_weight
-        self.edge_weight = None if weight is None else graphs.move(weight, config)
+        self.batches = Batches(config, seed, data, len(data.split.train)) if config.batch_size else None
+        if self.batches is None:
+            self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
+            weight = data.edge_weight
+            self.edge_weight = None if weight is None else graphs.move(weight, config)
         self.y = graphs.move(_known_labels(data), config)
         self.num_classes = len(data.classes)
         space = make_space(HEADS[config.head].space, config.K, config.learn_curvature)
-        encoder = graphs.make_encoder(config, self.x.shape[1], space, config.fc)
+        encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc)
         head = make_head(config.head, config.dim, self.num_classes, space)
         self.model = NodeClassifier(encoder, head, space, config.clip).to(config.device)
         self.optimizer = graphs.make_optimizer(self.model, config)
@@ -95,9 +101,13 @@ class NodeClf:
             )
         room = 4 * 4 * int(graph.num_nodes) * len(graph.classes)  # logits, their gradients, softmax
         require(room, f"{graph.name}: {graph.num_nodes:,} nodes in {len(graph.classes):,} classes")
-        x = prepare_features(graph, "node", graph.edge_index)
+        batches.check(config, graph.name, len(split.train))
+        x, unprepared = graphs.features(config, graph, "node", graph.edge_index)
         weight = graphs.edge_weights(config, graph, graph.edge_index)
-        return GraphData(graph, split, x, graph.edge_index, weight, graph.classes, recipe_of(graph))
+        recipe = recipe_of(graph)
+        return GraphData(
+            graph, split, x, graph.edge_index, weight, graph.classes, recipe=recipe, unprepared=unprepared
+        )
 
     @staticmethod
     def fingerprint(data: GraphData) -> str:
@@ -115,13 +125,24 @@ class NodeClf:
 
     def train_epoch(self, epoch: int) -> float:
         self.model.train()
+        if self.batches is not None:
+            return self.batches.epoch(epoch, self._train_batch)
         _, logits = self.model(self.x, self.edge_index, self.edge_weight)
         train = self.split.train
         return step(F.cross_entropy(logits[train], self.y[train]), self.model, self.optimizer)
 
+    def _train_batch(self, index: Tensor, factor: float) -> float:
+        assert self.batches is not None
+        nodes = self.split.train[index]
+        _, logits = self.model(*self.batches.around(nodes), first=len(nodes))
+        return step(factor * F.cross_entropy(logits, self.y[nodes]), self.model, self.optimizer)
+
     @torch.no_grad()
     def _forward(self) -> tuple[Tensor, Tensor]:
         self.model.eval()
+        if self.batches is not None:
+            z = self.model.lift(self.batches.embed(self.model.encoder))
+            return z, self.batches.by_rows(self.model.head, z)
         z, logits = self.model(self.x, self.edge_index, self.edge_weight)
         return z, logits
 

@@ -1,0 +1,99 @@
+"""Training on a graph in batches: seeds, their sampled neighbourhoods, and exact embeddings of all nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch_geometric.sampler import NodeSamplerInput
+
+from hypergraph.errors import InputError
+from hypergraph.loader.layerwise import ROWS, encode
+from hypergraph.nn.registry import ENCODERS
+from hypergraph.tasks.classify import processes, share
+from hypergraph.tasks.config import GraphConfig
+from hypergraph.tasks.graph import GraphData
+
+
+def check(config: GraphConfig, name: str, count: int) -> None:
+    """Refuse batches that cannot be made of ``count`` nodes or edges."""
+    if config.batch_size > count:
+        raise InputError(
+            f"{name}: a batch of {config.batch_size}, and only {count} train; lower --batch-size."
+        )
+    if config.batch_size % processes():
+        raise InputError(
+            f"A batch of {config.batch_size} cannot be divided among {processes()} processes; choose a "
+            "--batch-size that can."
+        )
+
+
+class Batches:
+    """The batches of one seed; they follow from the seed and the epoch alone.
+
+    Args:
+        config: The configuration.
+        seed: Of the order and of the neighbours.
+        data: The graph.
+        count: How many nodes or edges train.
+    """
+
+    def __init__(self, config: GraphConfig, seed: int, data: GraphData, count: int) -> None:
+        from hypergraph.loader import NeighborSampler  # which imports numba
+
+        self.config, self.data, self.count = config, data, count
+        self.pointer, self.column = data.grouped()
+        hops = config.fanouts if ENCODERS[config.encoder].sees_edges else []
+        self.sampler = NeighborSampler((self.pointer.numpy(), self.column.numpy()), hops, seed=seed)
+
+    def epoch(self, epoch: int, train: Callable[[Tensor, float], float]) -> float:
+        """Train one epoch, and give its mean loss.
+
+        Args:
+            epoch: Its number.
+            train: Takes a step on what of a batch is for this process, with its loss times a factor, and
+                gives the product. Gradients are averaged over processes: the factors make that the mean
+                over the batch.
+        """
+        self.sampler.epoch = epoch
+        total = torch.zeros((), dtype=torch.float64)
+        for index in self.sampler.shuffled(self.count).split(self.config.batch_size):
+            # of a rest with less than one for each, all take all, which comes to the same
+            mine = share(index) if len(index) >= processes() else index
+            factor = len(mine) * processes() / len(index) if mine is not index else 1.0
+            total += train(mine, factor) * len(index)
+        if processes() > 1:
+            dist.all_reduce(total)
+        return total.item() / (self.count * processes())
+
+    def around(self, nodes: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The features, edges and weights of what is drawn around some nodes, which are its first."""
+        found = self.sampler.sample_from_nodes(NodeSamplerInput(None, nodes))
+        weight = self.data.edge_weight
+        place: dict[str, Any] = {"device": self.config.device}
+        return (
+            self.features(found.node),
+            torch.stack([found.row, found.col]).to(**place),
+            None if weight is None else weight[found.edge].to(**place, dtype=self._dtype),
+        )
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        dtype: torch.dtype = getattr(torch, self.config.dtype)
+        return dtype
+
+    def features(self, nodes: Tensor) -> Tensor:
+        """The features of nodes as the model takes them."""
+        return self.data.rows(nodes).to(device=self.config.device, dtype=self._dtype)
+
+    def embed(self, encoder: Any) -> Tensor:
+        """What the encoder gives for all nodes, exactly."""
+        return encode(encoder, self.features, self.pointer, self.column, self.data.edge_weight)
+
+    @staticmethod
+    def by_rows(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+        """``function(rows)`` in blocks: what it needs on the way does not grow with their number."""
+        return torch.cat([function(part) for part in rows.split(ROWS)])
