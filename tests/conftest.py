@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,4 +16,14 @@ def data_dir() -> Path:
     folder = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is absent; set HYPERGRAPH_DATA to the folder that holds it")
+    return folder
+
+
+@pytest.fixture
+def real_data(request: pytest.FixtureRequest) -> Callable[[str], Path | None]:
+    """The folder that holds a dataset; none is needed for those that are part of the package."""
+
+    def folder(name: str) -> Path | None:
+        return None if name in ("cora", "disease") else request.getfixturevalue("data_dir")
+
     return folder

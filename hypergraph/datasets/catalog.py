@@ -12,6 +12,7 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.cache import VERSION, load_npz, save_npz
+from hypergraph.datasets.embedded import read_cora
 from hypergraph.datasets.hgcn import read_airport, read_disease
 from hypergraph.datasets.names import DATASETS, TASKS
 from hypergraph.datasets.planetoid import read_planetoid
@@ -110,9 +111,16 @@ class Planetoid(PublishedGraph):
 
 
 class Cora(Planetoid):
-    """2708 papers on machine learning, 5278 citations, 1433 words, 7 topics."""
+    """2708 papers on machine learning, 5278 citations, 1433 words, 7 topics. It is part of the package."""
 
     dataset = "cora"
+
+    def _process(self) -> None:
+        if given_files(self.source, self._given) is not None:
+            super()._process()
+        else:
+            self._graph = read_cora()
+            self._graph.provenance["version"] = VERSION
 
 
 class PubMed(Planetoid):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hypergraph.datasets.catalog import PUBLISHED, SimulatedDisease
 from hypergraph.datasets.disk import is_graph_folder, load_folder
 from hypergraph.datasets.names import OGB, TASKS, unknown_dataset
+from hypergraph.datasets.sources import require_folder
 from hypergraph.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
     if not isinstance(name_or_path, (str, os.PathLike)):
         return _from_object(name_or_path)
     name = os.fspath(name_or_path)
+    require_folder(data)
     if name == "disease":
         return SimulatedDisease(task)[0]
     if name in PUBLISHED:

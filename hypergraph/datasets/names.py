@@ -54,7 +54,7 @@ DATASETS: dict[str, DatasetInfo] = {
         "Flight routes between airports (HGCN)", 3188, 18630, 11, 4, "hgcn", link=(3188, 18630, 12)
     ),
     "disease": DatasetInfo(
-        "A simulated SIR epidemic on a random tree (embedded, nothing to download)",
+        "A simulated SIR epidemic on a random tree (part of the package)",
         *(1044, 1043, 1000, 2, "hgcn", (0.3, 0.1, 0.6)),
         link=(2665, 2664, 11),
         class_names=_DISEASE,

@@ -8,7 +8,16 @@ from typing import Any
 
 from hypergraph.datasets.disk import check_folder, is_graph_folder
 from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS, OGB, TASKS, unknown_dataset
-from hypergraph.datasets.sources import SOURCES, Folder, Source, cache_dir, raw_files, sha256, source_of
+from hypergraph.datasets.sources import (
+    SOURCES,
+    Folder,
+    Source,
+    cache_dir,
+    raw_files,
+    require_folder,
+    sha256,
+    source_of,
+)
 from hypergraph.errors import InputError, unknown_name
 
 LEAK = (
@@ -36,6 +45,7 @@ def list_datasets(data: Folder | None = None) -> list[dict[str, Any]]:
 
 def describe(name: str, data: Folder | None = None) -> dict[str, Any]:
     """All that is known of a dataset; a graph of one's own is loaded and counted."""
+    require_folder(data)
     if name not in DATASETS:
         if not (name.startswith(("pyg:", *OGB)) or Path(name).exists()):
             raise unknown_dataset(name)  # before torch is imported, which takes seconds
@@ -159,14 +169,17 @@ def _check(source: Source, folder: Path) -> dict[str, str]:
 
 
 def _place(name: str, task: str, data: Folder | None) -> str:
-    """Where the files of a dataset are: embedded, in the folder given, in the cache, or to be fetched."""
+    """Where the files of a dataset are: in the folder given, the package, the cache, or to be fetched."""
+    require_folder(data)
     if name == "disease":
-        return "embedded"
+        return "package"
     source = source_of(name, task)
     given = data or os.environ.get("HYPERGRAPH_DATA") or None
     cached = cache_dir() / name
     if given and any(_all_in(folder, source) for folder in (Path(given) / source.folder, Path(given))):
         return "folder"
+    if name == "cora":
+        return "package"
     if _all_in(cached / "raw", source) or any(
         (cached / "processed" / file).is_file() for file in ("graph.npz", f"{task}.npz")
     ):

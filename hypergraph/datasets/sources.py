@@ -56,12 +56,18 @@ def cache_dir() -> Path:
     return user_cache_path("hypergraph")
 
 
+def require_folder(given: Folder | None) -> None:
+    """Refuse a folder of raw files that is not there."""
+    given = given or os.environ.get("HYPERGRAPH_DATA") or None
+    if given is not None and not Path(given).is_dir():
+        raise InputError(f"{given}: no such folder; --data and HYPERGRAPH_DATA name a folder of raw files.")
+
+
 def given_files(source: Source, given: Folder | None) -> RawFiles | None:
     """The files of ``source`` in the folder given, or in its subfolder; ``None`` where they are not."""
     if given is None:
         return None
-    if not Path(given).is_dir():
-        raise InputError(f"{given}: no such folder; --data and HYPERGRAPH_DATA name a folder of raw files.")
+    require_folder(given)
     for folder in (Path(given) / source.folder, Path(given)):
         paths = {name: folder / name for name in source.files}
         if all(path.is_file() for path in paths.values()):

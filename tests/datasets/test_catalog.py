@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch_geometric.io import read_planetoid_data
 
 from hypergraph.datasets import Airport, CiteSeer, Cora, Disease, PubMed, SimulatedDisease, load_graph
 from hypergraph.datasets import sources as sources_module
+from hypergraph.datasets.embedded import PATH, make_cora
 from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
 
@@ -27,8 +29,8 @@ STATS = {  # nodes, undirected edges, columns of x in the file, label counts
 
 
 @pytest.mark.parametrize(("name", "task"), STATS)
-def test_statistics(name: str, task: str, data_dir: Path) -> None:
-    data = load_graph(name, data=data_dir, task=task)
+def test_statistics(name: str, task: str, real_data: Callable[[str], Path | None]) -> None:
+    data = load_graph(name, data=real_data(name), task=task)
     nodes, edges, columns, labels = STATS[name, task]
     assert (data.num_nodes, data.edge_index.shape[1], tuple(data.x.shape)) == (
         nodes,
@@ -61,6 +63,48 @@ def test_planetoid_reads_as_pyg_does(name: str, data_dir: Path) -> None:
     assert torch.equal(ours.edge_index, theirs.coalesce().edge_index)
     for part in ("y", "train_mask", "val_mask", "test_mask"):
         assert torch.equal(ours[part], theirs[part])
+
+
+def test_cora_of_the_package_is_that_of_the_raw_files(data_dir: Path, cache: Path, tmp_path: Path) -> None:
+    embedded, raw = Cora()[0], Cora(data=data_dir)[0]
+    assert list(cache.rglob("*.npz")) == [cache / "cora" / "processed" / "graph.npz"]  # of the raw
+    for part in ("x", "edge_index", "y", "train_mask", "val_mask", "test_mask"):
+        one, two = embedded[part], raw[part]
+        assert one.dtype == two.dtype
+        assert torch.equal(one.to_dense(), two.to_dense())
+    assert embedded.classes == raw.classes
+    assert embedded.provenance | {"source": "folder"} == raw.provenance
+    make_cora(data_dir, tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == PATH.read_bytes()
+    with pytest.raises(InputError, match=r"the Planetoid files ind\.cora"):
+        make_cora(tmp_path)
+
+
+# The nodes of each class, from the datasets' own descriptions: they say which number is which class.
+PUBLISHED_COUNTS = {
+    "cora": {
+        "Case Based": 298,
+        "Genetic Algorithms": 418,
+        "Neural Networks": 818,
+        "Probabilistic Methods": 426,
+        "Reinforcement Learning": 217,
+        "Rule Learning": 180,
+        "Theory": 351,
+    },
+    "pubmed": {"Experimental": 4103, "Type 1": 7739, "Type 2": 7875},
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED_COUNTS)
+def test_classes_by_name(name: str, real_data: Callable[[str], Path | None]) -> None:
+    data = load_graph(name, data=real_data(name))
+    assert dict(zip(data.classes, np.bincount(data.y).tolist())) == PUBLISHED_COUNTS[name]
+
+
+@pytest.mark.parametrize("name", ["disease", "cora", "airport"])
+def test_a_folder_that_is_not_there_is_said(name: str) -> None:
+    with pytest.raises(InputError, match="/nope: no such folder"):
+        load_graph(name, data="/nope")
 
 
 def test_test_nodes_that_no_file_describes_are_isolated(

@@ -30,8 +30,8 @@ def test_airport_does_not_give_its_class_away(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["node", "link"])
-def test_sparse_rows_sum_to_one_and_stay_sparse(task: str, data_dir: Path) -> None:
-    x = prepare_features(load_graph("cora", data=data_dir), task)
+def test_sparse_rows_sum_to_one_and_stay_sparse(task: str) -> None:
+    x = prepare_features(load_graph("cora"), task)
     assert x.layout == torch.sparse_csr
     assert torch.allclose(x.to_dense().sum(1), torch.ones(2708))
 

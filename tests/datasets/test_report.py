@@ -35,7 +35,7 @@ def test_list(data_dir: Path) -> None:
     assert list(rows) == list(DATASETS)
     assert rows["cora"]["files"] == "folder"
     assert rows["citeseer"]["files"] == "to fetch"
-    assert rows["disease"]["files"] == "embedded"
+    assert rows["disease"]["files"] == "package"
     assert rows["pubmed"] | {"files": ""} == {
         "name": "pubmed",
         "nodes": 19717,

@@ -74,8 +74,8 @@ def test_hgcn_balances_validation_and_test_over_two_classes() -> None:
     assert split.leaks is None
 
 
-def test_the_public_split(data_dir: Path) -> None:
-    data = load_graph("cora", data=data_dir)
+def test_the_public_split() -> None:
+    data = load_graph("cora")
     for kind in ("planetoid", "hgcn"):
         split = node_split(data, kind)
         assert torch.equal(split.train, torch.arange(140))
@@ -107,9 +107,9 @@ def test_strict_is_disjoint_complete_and_stratified(y: list[int], seed: int) -> 
             assert abs(sum(y[i] == label for i in part) - fraction * count) <= 0.5
 
 
-def test_defaults_and_mistakes(data_dir: Path) -> None:
+def test_defaults_and_mistakes() -> None:
     assert default_split(load_graph("disease")) == "hgcn"
-    assert default_split(load_graph("cora", data=data_dir)) == "planetoid"
+    assert default_split(load_graph("cora")) == "planetoid"
     assert default_split(labelled([0, 1])) == "strict"
     with pytest.raises(InputError, match=r"Unknown node split 'stric'; did you mean 'strict'"):
         node_split(labelled([0, 1]), "stric")

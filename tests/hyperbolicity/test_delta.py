@@ -248,10 +248,10 @@ def test_wrong_options(options, message):
 
 
 @pytest.mark.parametrize(("name", "delta", "diameter"), [("cora", 4, 19), ("airport", 2, 12)])
-def test_real_graphs(data_dir, name, delta, diameter):
+def test_real_graphs(real_data, name, delta, diameter):
     from hypergraph.datasets import load_graph
 
-    graph = load_graph(name, data=data_dir)
+    graph = load_graph(name, data=real_data(name))
     result = delta_hyperbolicity(graph)
     assert (result.delta, result.diameter, result.exact) == (delta, diameter, True)
     edges = graph.edge_index.numpy()

@@ -89,8 +89,8 @@ def test_beside_the_published_value(octagon, published, record, said):
     assert said in "\n".join(describe({**whole, **record, "published": published}))
 
 
-def test_cora_beside_its_published_value(data_dir):
-    printed = run("--dataset", "cora", "--data", str(data_dir))
+def test_cora_beside_its_published_value():
+    printed = run("--dataset", "cora")
     assert "cora: delta = 4 (exact)" in printed
     assert "published (Chami et al., 2019): 11, which is impossible" in printed
 

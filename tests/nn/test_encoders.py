@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +149,9 @@ def test_what_is_kept_of_features_is_never_stale() -> None:
 
 
 @pytest.mark.parametrize("name", ["disease", "airport", "cora", "pubmed"])
-def test_a_gradient_step_on_real_data_is_finite(name: str, data_dir: Path) -> None:
+def test_a_gradient_step_on_real_data_is_finite(name: str, real_data: Callable[[str], Path | None]) -> None:
     torch.set_default_dtype(torch.float32)
-    graph = load_graph(name, data=data_dir)
+    graph = load_graph(name, data=real_data(name))
     x = prepare_features(graph, "node")
     for entry in LAYERS.values():
         space = make_space(entry.space)

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -342,8 +344,11 @@ def test_what_does_not_go_together(graph: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_plot")
 @pytest.mark.parametrize("dataset", ["cora", "pubmed", "airport", "disease"])
-def test_published_graphs_stay_finite(data_dir: Path, tmp_path: Path, dataset: str) -> None:
-    settings = {"seeds": 1, "epochs": 3, "lr": 0.1, "data": str(data_dir)}
+def test_published_graphs_stay_finite(
+    real_data: Callable[[str], Path | None], tmp_path: Path, dataset: str
+) -> None:
+    folder = real_data(dataset)
+    settings: dict[str, Any] = {"seeds": 1, "epochs": 3, "lr": 0.1, "data": folder and str(folder)}
     node_classification(dataset, "bmlr-l", **settings, out=tmp_path / "node")
     link_prediction(dataset, "bfc-p", **settings, out=tmp_path / "link")
 
@@ -354,9 +359,10 @@ def test_published_graphs_stay_finite(data_dir: Path, tmp_path: Path, dataset: s
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("dataset", ["cora", "pubmed", "airport", "disease"])
 def test_fifty_epochs_stay_finite(
-    data_dir: Path, tmp_path: Path, dataset: str, head: str, dtype: str
+    real_data: Callable[[str], Path | None], tmp_path: Path, dataset: str, head: str, dtype: str
 ) -> None:
-    out = tmp_path / "run"
-    result = node_classification(dataset, head, seeds=1, epochs=50, dtype=dtype, data=str(data_dir), out=out)
+    out, folder = tmp_path / "run", real_data(dataset)
+    settings: dict[str, Any] = {"seeds": 1, "epochs": 50, "dtype": dtype, "data": folder and str(folder)}
+    result = node_classification(dataset, head, **settings, out=out)
     assert len((out / "metrics.jsonl").read_text().splitlines()) == 50
     assert result.parameters > 0
