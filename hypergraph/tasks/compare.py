@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from hypergraph.errors import InputError
 from hypergraph.tasks.kinds import METRICS
 from hypergraph.tasks.result import Result, spread
+from hypergraph.tasks.statistics import paired_runs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +21,7 @@ class Row:
 
     Args:
         difference: Of the mean over the shared seeds, this run minus the first.
+        interval: Its 95 % interval, by the bootstrap; ``None`` with fewer than two.
         p: Of a two-sided paired t-test over them; ``None`` with fewer than two.
         note: Why the two cannot be paired, if so.
     """
@@ -34,6 +35,7 @@ class Row:
     mean: float
     std: float | None
     difference: float | None = None
+    interval: tuple[float, float] | None = None
     p: float | None = None
     note: str = ""
 
@@ -67,13 +69,10 @@ def _row(result: Result, first: Result) -> Row:
     other = _unlike(result, first)
     if other:
         return Row(**asdict(row) | {"note": f"another {other} than the first run's, so not tested"})
-    ours, theirs = (dict(zip((s["seed"] for s in r.seeds), r.values())) for r in (result, first))
-    shared = sorted(ours.keys() & theirs.keys())
-    if not shared:
+    found = paired_runs(result, first)
+    if found is None:
         return Row(**asdict(row) | {"note": "no seed in common with the first run, so not tested"})
-    differences = [ours[seed] - theirs[seed] for seed in shared]
-    mean = sum(differences) / len(differences)
-    return Row(**asdict(row) | {"difference": mean, "p": paired_p(differences)})
+    return Row(**asdict(row) | {"difference": found.mean, "interval": found.interval, "p": found.p})
 
 
 def _unlike(result: Result, first: Result) -> str | None:
@@ -83,32 +82,25 @@ def _unlike(result: Result, first: Result) -> str | None:
     return None if same and result.config.get("split_seed") == first.config.get("split_seed") else "split"
 
 
-def paired_p(differences: list[float]) -> float | None:
-    """The two-sided p of a paired t-test; 1 where nothing differs, ``None`` for fewer than two pairs."""
-    from scipy.stats import t
-
-    n = len(differences)
-    if n < 2:
-        return None
-    mean = sum(differences) / n
-    deviation = math.sqrt(sum((d - mean) ** 2 for d in differences) / (n - 1))
-    if deviation == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * t.sf(abs(mean) / deviation * math.sqrt(n), n - 1))
-
-
 def table(metric: str, rows: list[Row]) -> Table:
     """The rows, for a terminal."""
     from rich.table import Table
 
-    view = Table(caption="difference, p: paired over seeds, against the first run", caption_justify="left")
+    view = Table(
+        caption="difference, 95 % interval (bootstrap), p (t-test): paired over seeds, against the first run",
+        caption_justify="left",
+    )
     view.add_column("run", overflow="fold")
     for name in ("dataset", "layer"):
         view.add_column(name)
-    for name in ("seeds", f"test {METRICS[metric]}", "difference", "p"):
+    for name in ("seeds", f"test {METRICS[metric]}", "difference", "95 %", "p"):
         view.add_column(name, justify="right")
     for row in rows:
         what = (Path(row.run).name, Path(row.dataset).name, row.chosen, str(row.seeds))
         difference = "" if row.difference is None else f"{100 * row.difference:+.2f}"
-        view.add_row(*what, spread(row.mean, row.std), difference, "" if row.p is None else f"{row.p:.3g}")
+        interval = (
+            "" if row.interval is None else "{:+.2f} to {:+.2f}".format(*(100 * x for x in row.interval))
+        )
+        p = "" if row.p is None else f"{row.p:.3g}"
+        view.add_row(*what, spread(row.mean, row.std), difference, interval, p)
     return view

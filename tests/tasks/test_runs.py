@@ -24,7 +24,7 @@ import hypergraph
 from hypergraph.errors import InputError
 from hypergraph.nn.registry import HEADS, LAYERS
 from hypergraph.tasks import checkpoint, link_prediction, node_classification
-from hypergraph.tasks.compare import compare, paired_p
+from hypergraph.tasks.compare import compare
 from hypergraph.tasks.predict import predict
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.run import Run
@@ -260,19 +260,12 @@ def test_compare(finished: Result, graph: Path, tmp_path: Path) -> None:
     metric, rows = compare([finished.folder, other.folder, finished.folder])
     assert metric == "f1" and rows[0].p is None
     assert rows[1].difference == pytest.approx(other.mean - finished.mean)
-    assert (rows[2].difference, rows[2].p) == (0.0, 1.0)
+    assert (rows[2].difference, rows[2].interval, rows[2].p) == (0.0, (0.0, 0.0), 1.0)
     random = node_classification(graph, seeds=2, epochs=1, split="random", jobs=1, out=tmp_path / "random")
     _, rows = compare([finished.folder, random.folder])
     assert rows[1].p is None and "another split" in rows[1].note
     with pytest.raises(InputError, match="two runs or more"):
         compare([finished.folder])
-
-
-def test_paired_test_is_scipys() -> None:
-    from scipy.stats import ttest_rel
-
-    ours, theirs = np.random.default_rng(0).normal(size=(2, 6))
-    assert paired_p(list(ours - theirs)) == pytest.approx(ttest_rel(ours, theirs).pvalue)
 
 
 @pytest.mark.usefixtures("no_plot")
