@@ -50,10 +50,16 @@ def atomic_write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         part.write_bytes(content)
 
 
+def is_part(path: Path) -> bool:
+    """Whether a file is one that :func:`atomic_path` is writing, or was when it was killed."""
+    return path.name.startswith(".") and _PART in path.name
+
+
 def sweep(folder: Path) -> None:
     """Remove what killed processes were writing in a folder; only for one who knows that none is left."""
-    for part in folder.glob(f".*{_PART}*"):
-        part.unlink(missing_ok=True)
+    for path in folder.glob(".*"):
+        if is_part(path):
+            path.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:

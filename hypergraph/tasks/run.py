@@ -20,7 +20,7 @@ import tomli_w
 
 from hypergraph import __version__
 from hypergraph.errors import InputError, unknown_name
-from hypergraph.files import atomic_path, atomic_write_text, reading, sha256, sweep
+from hypergraph.files import atomic_path, atomic_write_text, is_part, reading, sha256, sweep
 from hypergraph.tasks import lock
 from hypergraph.tasks.config import Config, read_settings, read_toml
 from hypergraph.tasks.kinds import KINDS, Kind
@@ -65,6 +65,7 @@ class Run:
                 path = _make(out) if out else _next_free(config)
                 descriptor = held.enter_context(lock.hold(path, patience=0))
                 _check_empty(path)
+                sweep(path)
                 _probe(path)
                 document = {
                     "task": config.task,
@@ -88,7 +89,7 @@ class Run:
         with reading(file, "written by hypergraph", remedy):
             document = check_seal(read_toml(file), file, remedy)
             if document.get("task") not in KINDS:
-                raise unknown_name("task", str(document.get("task")), KINDS)
+                raise InputError(f"{file}: {unknown_name('task', str(document.get('task')), KINDS)}")
             config = KINDS[document["task"]].load_config()
             settings = config(**fit(config, read_settings(config, file)))
             return cls(path, settings, str(document["data"]["sha256"]))
@@ -276,7 +277,8 @@ def _make(path: Path) -> Path:
 
 
 def _check_empty(path: Path) -> None:
-    if any(entry.name != lock.NAME for entry in path.iterdir()):
+    # A run that was killed before it had begun leaves these.
+    if any(entry.name != lock.NAME and not is_part(entry) for entry in path.iterdir()):
         raise InputError(
             f"{path}: the folder is not empty; name a new one with --out, or continue its run with --resume."
         )

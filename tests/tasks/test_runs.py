@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,61 +81,6 @@ def test_same_seed_same_numbers_on_any_jobs(finished: Result, graph: Path, tmp_p
 def no_plot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than these runs."""
     monkeypatch.setattr("hypergraph.viz.training.plot_curves", lambda metrics, out: None)
-
-
-KILLED = """
-import os, random, signal, sys
-from pathlib import Path
-from hypergraph.tasks import keeper
-from hypergraph.tasks.run import Run
-from hypergraph.tasks.runner import run_seed
-run = Run.open(Path(sys.argv[1]))
-def report(fraction, note):
-    if note.startswith(f"epoch {sys.argv[2]} "):
-        os.kill(os.getpid(), signal.SIGKILL)
-keeper.EVERY = 0.0
-run_seed(run, 0, run.kind.load_task().load(run.config), report)
-"""
-
-
-def test_killed_at_random_epochs(graph: Path, tmp_path: Path) -> None:
-    settings = {"seeds": 1, "epochs": 40, "dropout": 0.3, "learn_curvature": True, "jobs": 1}
-    whole = node_classification(graph, **settings, out=tmp_path / "whole")
-    broken = tmp_path / "broken"
-    shutil.copytree(whole.folder, broken, ignore=lambda folder, names: set(names) - {"config.toml"})
-    kills = sorted(random.sample(range(1, 40), 2))
-    for epoch in kills:
-        command = [sys.executable, "-c", KILLED, str(broken), str(epoch)]
-        code = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False).returncode
-        assert code == -signal.SIGKILL
-    assert describe(broken)["finished"] is False
-    resumed = node_classification(resume=broken)
-    assert numbers(resumed) == numbers(whole), f"killed at epochs {kills}"
-    for name in ("metrics.jsonl", "model.safetensors"):
-        assert (broken / name).read_bytes() == (whole.folder / name).read_bytes(), (
-            f"{name}, killed at {kills}"
-        )
-
-
-@pytest.mark.slow
-def test_the_whole_command_killed_at_any_moment(graph: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    command = [sys.executable, "-m", "hypergraph.cli", "link-pred", "--dataset", str(graph), "--fc", "bfc-l"]
-    command += ["--seeds", "2", "--epochs", "200", "--patience", "0", "--jobs", "2"]
-    process = subprocess.Popen(
-        [*command, "--out", str(out)], env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE
-    )
-    while not list(out.glob("seeds/*/checkpoint.safetensors")):
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        time.sleep(0.05)
-    time.sleep(random.uniform(0, 1))
-    process.kill()
-    process.wait()
-    assert process.stderr is not None
-    process.stderr.close()
-    resumed = link_prediction(resume=out, jobs=1)
-    whole = link_prediction(graph, "bfc-l", seeds=2, epochs=200, patience=0, jobs=1, out=tmp_path / "whole")
-    assert numbers(resumed) == numbers(whole)
 
 
 @pytest.mark.usefixtures("no_plot")
