@@ -155,10 +155,15 @@ def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     return sheet.dist0(x, K)
 
 
-def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
+def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
+    """The spatial part of the gyro sum, wherever that is."""
     w, square = gyro.chord(x.ball, y.ball, K)
     lift = 1 + y.c
-    z_s = combine(lift, w, times(x.factor, lift * square / 2), x.vector)
+    return combine(lift, w, times(x.factor, lift * square / 2), x.vector)
+
+
+def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
+    z_s = _sum(x, y, K)
     return _point(_Point(z_s, *_bounds(z_s, K)), K)
 
 
@@ -225,20 +230,14 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     u_s, zero = _cut(u)
     w, square = gyro.chord(q, -p, K)
     xu, yu, wu, wx = (-K * product for product in (at.dot(u_s) + zero, to.dot(u_s), dot(w, u_s), at.dot(w)))
-    # <y, u>_L = <y - x, u>_L, which is exact for near points
-    d = combine(to.factor, to.vector, -at.factor, at.vector)
-    total = combine(to.factor, to.vector, at.factor, at.vector)
-    product = -K * dot(d, u_s) + K * dot(d, total) / (at.c + to.c) * xu / at.c
-    outward = product / (2 + 2 * square / (p.gap * q.gap))
-    # towards the origin the terms of this formula cancel: go through the origin instead, where the vector is
-    # u - kx, turn there, and lift what comes out to y
+    # far out the terms of the formula cancel: go through the origin instead, where the vector is u - kx, turn
+    # there, and lift what comes out to y
     k = xu / (at.c * (1 + at.c))
     qu = yu / (1 + to.c) - xu / (2 * at.c) * (2 - p.gap - q.gap - square)
     on_q, on_w = gyro.turn(q.gap, p.gap, square, qu, wu - k * wx)
     lift = qu + on_q * (1 - q.gap) - on_w * (p.gap - q.gap + square) / 2
-    far = 2 * to.c < at.c
-    on_x = torch.where(far, on_w / (1 + at.c) - k, outward)
-    on_y = torch.where(far, (on_q - on_w) / (1 + to.c) + lift, outward)
+    on_x = on_w / (1 + at.c) - k
+    on_y = (on_q - on_w) / (1 + to.c) + lift
     return _tangent(to, combine(times(at.factor, on_x), at.vector, times(to.factor, on_y), to.vector, u_s), K)
 
 
@@ -322,14 +321,35 @@ def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
     r"""The normalised Lorentzian centroid :math:`T / \sqrt{K\langle T, T\rangle_L}`,
     :math:`T = \sum_i w_i x_i`, of the points on dimension -2; the weights, shape ``(..., N)``, are positive
     and all 1 by default."""
-    x_s, c = _space(x, K)
-    share = _shares(x_s, weights)
+    share = _shares(x[..., 1:], weights)
+    at, moved = _from_within(x, share, K)
+    return _add(at, _mean(moved, share, K), K).squeeze(-2)
+
+
+def _from_within(x: Tensor, share: Tensor, K: Scalar) -> tuple[_Point, _Point]:
+    """A point amid x, and x as seen from there: moved by the isometry that takes it to the origin.
+
+    Far out the sum of near points knows their mean to exp(2 s d) roundings only; from within it is near 0,
+    and nothing cancels. Which point this is makes no difference to the mean: it has no gradient.
+    """
+    inside = _inside(x, K)
+    with torch.no_grad():
+        vector = times(inside.factor, inside.vector)
+        at_s = _mean(_Point(vector, 1.0, inside.c), share, K).vector
+    c = (1 - K * sq_norm(at_s)).sqrt()
+    z_s = _sum(_Point(at_s, -1.0, c), inside, K)
+    return _Point(at_s, 1.0, c), _Point(z_s, 1.0, (1 - K * sq_norm(z_s)).sqrt())
+
+
+def _mean(x: _Point, share: Tensor, K: Scalar) -> _Point:
+    """The centroid of points whose factor is 1; the dimension of the points is kept."""
+    x_s, c = x.vector, x.c
     mean = (share * x_s).sum(-2, keepdim=True)
     c_mean = (1 - K * sq_norm(mean)).sqrt()
     # mean of c, less c of the mean: at least 0 by convexity, and taken without cancellation
     lag = (share * (-K * dot(x_s - mean, x_s + mean) / (c + c_mean))).sum(-2, keepdim=True).clamp_min(0)
     y_s = (1 + lag * (2 * c_mean + lag)).rsqrt() * mean
-    return from_space(y_s.squeeze(-2), K=K)
+    return _Point(y_s, 1.0, (1 - K * sq_norm(y_s)).sqrt())
 
 
 def _shares(x: Tensor, weights: Tensor | None) -> Tensor:
@@ -357,12 +377,13 @@ def frechet_mean(
         tol: stop once no mean moves by more than this distance (a look at the data, which ``torch.compile``
             and ``vmap`` cannot take: without it all the steps are made).
     """
-    weights = torch.ones_like(x[..., 0]) if weights is None else weights
-    mean = centroid(x, weights, K=K)
-    points = _inside(x, K).ball
+    share = _shares(x[..., 1:], weights)
+    at, moved = _from_within(x, share, K)
+    points, mean = moved.ball, _mean(moved, share, K)
     for _ in range(max_iter):
-        q = _half_chord(points, _inside(mean.unsqueeze(-2), K).ball, K)
-        last, mean = mean, centroid(x, weights * (asinhc(q) * (1 + q).rsqrt()).squeeze(-1), K=K)
-        if tol is not None and bool((dist(last, mean, K=K) <= tol).all()):
+        q = _half_chord(points, mean.ball, K)
+        weighted = share * asinhc(q) * (1 + q).rsqrt()
+        last, mean = mean, _mean(moved, weighted / weighted.sum(-2, keepdim=True), K)
+        if tol is not None and bool((_half_chord(last.ball, mean.ball, K) <= -K * tol * tol / 4).all()):
             break
-    return mean
+    return _add(at, mean, K).squeeze(-2)
