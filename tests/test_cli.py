@@ -69,6 +69,21 @@ def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         ("predict nowhere", "nowhere: not a run folder"),
         ("compare nowhere elsewhere", "nowhere: no result.json there"),
         ("predict", "Missing argument 'RUN'"),
+        ("node-clf --phi tanh", "There is no option '--phi' (see"),
+        (
+            "node-clf --dataset disease --weight-decay nan",
+            "weight_decay must be finite, at least 0",
+        ),
+        ("node-clf --dataset disease --lr inf", "lr must be finite, above 0, got inf."),
+        ("node-clf --dataset disease --seed 99999999999999999999", "seed must be at least 0 and at most"),
+        ("node-clf --dataset disease --dim 2147483648", "dim must be at least 1 and at most 4096"),
+        ("node-clf --dataset disease --num-layers 1000 --dim 4096", "lower num_layers or dim"),
+        ("node-clf --dataset disease --config /dev/zero", "/dev/zero: not a file."),
+        ("link-pred --dataset disease --phi MultiheadAttention", "Unknown phi 'MultiheadAttention'"),
+        ("link-pred --dataset disease --fc=", "Unknown fc ''. Known: mobius"),
+        ("genome --length 1000000000", "length must be at least 1 and at most 1000000"),
+        ("delta --dataset disease --method sampled --seed -1", "seed must be at least 0"),
+        ("delta --dataset disease --time-limit nan", "time_limit must be finite, above 0"),
     ],
 )
 def test_one_sentence_and_code_2(
@@ -85,6 +100,33 @@ def test_one_sentence_and_code_2(
     assert printed.err.startswith("hypergraph: ") and text in printed.err
     assert len(printed.err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(30, "Read-only file system", "run/.lock"), "run/.lock: read-only file system."),
+        (MemoryError(), "There is not enough memory for this"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "There is not enough memory for this"),
+        (ValueError("embedded null byte"), "A path must not hold a null byte."),
+    ],
+)
+def test_what_the_machine_refuses_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, text: str
+) -> None:
+    def refused(task: str, typed: dict[str, object]) -> None:
+        raise error
+
+    monkeypatch.setattr("hypergraph.tasks.command.run_task", refused)
+    assert run(monkeypatch, "node-clf", "--resume", "run") == 2
+    assert text in capsys.readouterr().err
+
+
+def test_a_terminal_without_unicode(tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "hypergraph", "node-clf", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path)
+    assert done.returncode == 0 and "mean ? std" in done.stdout and not done.stderr
 
 
 def test_a_bug_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import DATA_FOLDER, JSON
+from hypergraph.cli.options import DATA_FOLDER, JSON, command, from_fields, given
 from hypergraph.cli.output import print_json, print_record, print_table
 from hypergraph.errors import InputError
+from hypergraph.hyperbolicity.settings import DeltaSettings
 
 FOLDER = typer.Argument(metavar="FOLDER", help="A folder of raw files, or of a graph of your own.")
 NEW_FOLDER = typer.Argument(metavar="FOLDER", help="The folder to write: new, or empty.")
@@ -80,36 +82,23 @@ def data_convert(
     print_record({"folder": str(folder), "arrays": arrays}, json)
 
 
-@app.command("delta")
-def delta(
-    dataset: str = typer.Option(
-        ..., help="A dataset's name (see `hypergraph data list`), or a file or folder."
-    ),
-    method: str = typer.Option("exact", help="exact, or sampled: the published estimate, a lower bound."),
-    time_limit: float | None = typer.Option(None, help="Seconds, once loaded; then the bracket is reported."),
-    memory_limit: str | None = typer.Option(
-        None, help="The most that the distance matrix may take, like 500MB; by default what is available."
-    ),
-    samples: int = typer.Option(50_000, help="How many quadruples `sampled` draws."),
-    seed: int = typer.Option(0, help="Of the samples and of the local search."),
-    data: str | None = DATA_FOLDER,
-    json: bool = JSON,
-) -> None:
-    """Gromov's delta-hyperbolicity of a graph: exact, with four nodes that show it."""
+def _delta(typed: dict[str, Any]) -> None:
     from hypergraph.hyperbolicity.report import describe, measure
 
-    result, record = measure(
-        dataset,
-        data=data,
-        method=method,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        samples=samples,
-        seed=seed,
-    )
-    if json:
+    as_json = typed.pop("json")
+    result, record = measure(DeltaSettings(**given(typed)))
+    if as_json:
         print_json(record)
     else:
         typer.echo("\n".join(describe(record)))
     if result.stopped == "interrupted":
         raise typer.Exit(130)
+
+
+app.command("delta")(
+    command(
+        _delta,
+        "Gromov's delta-hyperbolicity of a graph: exact, with four nodes that show it.",
+        from_fields(DeltaSettings) | {"json": (bool, JSON)},
+    )
+)

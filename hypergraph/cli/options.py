@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import typer
 
+from hypergraph.option import Option, kind_of, option_of
 from hypergraph.tasks.config import DATA, MODEL, TRAINING, Config, presets
-from hypergraph.tasks.kinds import Kind
-from hypergraph.tasks.option import kind_of, option_of
 
 GROUPS = (DATA, MODEL, TRAINING)
 RUN_GROUP = "Run"
@@ -66,51 +65,86 @@ HOW: Mapping[str, tuple[Any, Any]] = {
 }
 
 
-def task_command(kind: Kind, run: Callable[[dict[str, Any]], None]) -> Callable[..., None]:
-    """The function of a task's command, for typer: its parameters are the fields of the configuration."""
-    cls = kind.load_config()
-    defaults, varied = _defaults(cls)
-    entries = sorted(fields(cls), key=lambda entry: _place(entry, cls))
-    parameters = {entry.name: _field(cls, entry, defaults[entry.name], varied) for entry in entries}
-    parameters |= HOW
+Parameters = Mapping[str, tuple[Any, Any]]  # by name: the type and what typer knows of it
 
-    def command(**typed: Any) -> None:
+
+def command(run: Callable[[dict[str, Any]], None], help: str, parameters: Parameters) -> Callable[..., None]:
+    """A function for typer with these parameters, which passes what was typed on."""
+
+    def function(**typed: Any) -> None:
         run(typed)
 
-    command.__doc__ = kind.help
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    function.__doc__ = help
+    function.__annotations__ = {name: hint for name, (hint, _) in parameters.items()}
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=info, annotation=hint)
             for name, (hint, info) in parameters.items()
         ]
     )
-    command.__annotations__ = {name: hint for name, (hint, _) in parameters.items()}
-    return command
+    return function
+
+
+def given(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """What was typed."""
+    return {name: value for name, value in typed.items() if value is not None}
+
+
+def task_options(cls: type[Config]) -> dict[str, tuple[Any, Any]]:
+    """The options of a task: those of its configuration, and how it is run."""
+    entries = sorted(fields(cls), key=lambda entry: _place(entry, cls))
+    return from_fields(cls, [entry.name for entry in entries], *_defaults(cls)) | dict(HOW)
+
+
+def from_fields(
+    cls: Any,
+    names: Sequence[str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    varied: Collection[str] = (),
+) -> dict[str, tuple[Any, Any]]:
+    """The fields of a dataclass as options, each ``None`` unless it is typed.
+
+    Args:
+        cls: The dataclass, with :func:`hypergraph.option.option` fields.
+        names: Those that are wanted, in their order; by default all.
+        defaults: What the help says of defaults, where that is not the field's own.
+        varied: The fields whose default depends on the rest.
+    """
+    entries = {entry.name: entry for entry in fields(cls)}
+    found = {}
+    for name in names or entries:
+        default = entries[name].default if defaults is None else defaults[name]
+        found[name] = _option(cls, entries[name], default, name in varied)
+    return found
 
 
 def _place(entry: Field[Any], cls: type[Config]) -> tuple[int, int]:
     """Groups in their order; the dataset and the chosen layer first in theirs."""
-    group = option_of(entry).group
+    group = _group(cls, option_of(entry))
     first = entry.name in ("dataset", cls.chosen)
     return (GROUPS.index(group) if group in GROUPS else len(GROUPS), not first)
 
 
-def _field(cls: type[Config], entry: Field[Any], default: Any, varied: set[str]) -> tuple[Any, Any]:
-    """A field as a parameter that is ``None`` unless it is typed: presets may say what it is then."""
+def _group(cls: Any, known: Option) -> str | None:
+    return known.group or (TRAINING if issubclass(cls, Config) else None)
+
+
+def _option(cls: Any, entry: Field[Any], default: Any, varied: bool) -> tuple[Any, Any]:
     known = option_of(entry)
     said = [known.help]
     if known.choices:
         said.append(f"One of {', '.join(known.choices)}.")
-    if default not in (None, ""):
+    if default not in (None, "", MISSING):
         shown = str(default).lower() if isinstance(default, bool) else str(default)
-        said.append(f"Default: {shown}{', or what the preset says' if entry.name in varied else ''}.")
+        said.append(f"Default: {shown}{', or what the preset says' if varied else ''}.")
     wanted = kind_of(cls, entry.name)
     names = sorted(known.choices)
-    return wanted | None, typer.Option(
-        None,
+    required = entry.default is MISSING and not issubclass(cls, Config)  # of a task a file may say it
+    return wanted if required else wanted | None, typer.Option(
+        ... if required else None,
         *([known.flags] if known.flags else []),
         help=" ".join(said),
-        rich_help_panel=known.group,
+        rich_help_panel=_group(cls, known),
         show_default=False,
         autocompletion=(lambda incomplete: [n for n in names if n.startswith(incomplete)]) if names else None,
     )

@@ -9,18 +9,19 @@ from typing import Any
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import DATA_FOLDER, JOBS, task_command
+from hypergraph.cli.options import DATA_FOLDER, JOBS, command, task_options
 from hypergraph.tasks.kinds import KINDS
 
 
 def _run(task: str, typed: dict[str, Any]) -> None:
-    from hypergraph.tasks import command
+    from hypergraph.tasks.command import run_task
 
-    command.run_task(task, typed)
+    run_task(task, typed)
 
 
 for _name, _kind in KINDS.items():
-    app.command(_name)(task_command(_kind, partial(_run, _name)))
+    _options = task_options(_kind.load_config())
+    app.command(_name)(command(partial(_run, _name), _kind.help, _options))
 
 
 TABLE_DATASETS = typer.Option(None, "--dataset", help="Again for more; by default all of the table.")

@@ -3,11 +3,17 @@
 from typing import TYPE_CHECKING
 
 from hypergraph._lazy import lazy
-from hypergraph.hyperbolicity.delta import delta_hyperbolicity
-from hypergraph.hyperbolicity.result import PUBLISHED, DeltaResult
 
 if TYPE_CHECKING:
+    from hypergraph.hyperbolicity.delta import delta_hyperbolicity
+    from hypergraph.hyperbolicity.result import PUBLISHED, DeltaResult
     from hypergraph.hyperbolicity.sampled import delta_from_distances
 
+_WHERE = {
+    "PUBLISHED": "hypergraph.hyperbolicity.result",
+    "DeltaResult": "hypergraph.hyperbolicity.result",
+    "delta_from_distances": "hypergraph.hyperbolicity.sampled",
+    "delta_hyperbolicity": "hypergraph.hyperbolicity.delta",
+}
 __all__ = ["PUBLISHED", "DeltaResult", "delta_from_distances", "delta_hyperbolicity"]
-__getattr__ = lazy(__name__, {"delta_from_distances": "hypergraph.hyperbolicity.sampled"})
+__getattr__ = lazy(__name__, _WHERE)

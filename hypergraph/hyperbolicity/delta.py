@@ -64,13 +64,17 @@ def delta_hyperbolicity(
     if method not in ("exact", "sampled"):
         raise unknown_name("method", str(method), ["exact", "sampled"])
     for name, value in {"time_limit": time_limit, "samples": samples, "threads": threads}.items():
-        if value is not None and not value > 0:
+        if value is not None and not 0 < value < float("inf"):
             raise InputError(f"{name} is {value}; it has to be positive.")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed}; it has to be at least 0 and below 2**63.")
     simple = as_graph(graph, component=component, symmetrize=symmetrize)
 
     bracket = _first_bracket(simple)
     team = Team(threads or cores())
     limit = _available_memory() if memory_limit is None else memory_limit
+    if method == "sampled" and 100 * samples > limit:  # what the quadruples and their distances take
+        raise InputError(f"{samples} samples take {samples / 10**7:.1f} GB of memory; draw fewer.")
     drawn: dict[str, Any] = {"samples": 0} if method == "sampled" else {}
 
     def work() -> None:

@@ -8,29 +8,20 @@ from typing import Any
 from hypergraph.errors import InputError
 from hypergraph.hyperbolicity.delta import delta_hyperbolicity
 from hypergraph.hyperbolicity.result import PUBLISHED, DeltaResult
+from hypergraph.hyperbolicity.settings import DeltaSettings
 from hypergraph.progress import progress
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
-def measure(
-    dataset: str,
-    *,
-    data: str | None = None,
-    method: str = "exact",
-    time_limit: float | None = None,
-    memory_limit: str | None = None,
-    samples: int = 50_000,
-    seed: int = 0,
-) -> tuple[DeltaResult, dict[str, Any]]:
+def measure(settings: DeltaSettings) -> tuple[DeltaResult, dict[str, Any]]:
     """Delta of a dataset or file, and the same as plain values with the published one beside it."""
-    limit = None if memory_limit is None else parse_bytes(memory_limit)
-    if time_limit is not None and time_limit <= 0:
-        raise InputError(f"--time-limit is {time_limit:g}; it is a number of seconds above 0.")
+    dataset = settings.dataset
+    limit = None if settings.memory_limit is None else parse_bytes(settings.memory_limit)
 
     from hypergraph.datasets import load_graph
 
-    graph = load_graph(dataset, data=data)
+    graph = load_graph(dataset, data=settings.data)
     weighted = graph.get("edge_weight") is not None
     graph.edge_weight = None  # delta counts edges
     with progress(f"delta of {dataset}", total=100) as report:
@@ -44,11 +35,11 @@ def measure(
 
         result = delta_hyperbolicity(
             graph,
-            method=method,
-            time_limit=time_limit,
+            method=settings.method,
+            time_limit=settings.time_limit,
             memory_limit=limit,
-            samples=samples,
-            seed=seed,
+            samples=settings.samples,
+            seed=settings.seed,
             watch=watch,
         )
     names = graph.get("node_ids")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError
+from hypergraph.option import check_text
 from hypergraph.tasks.config import DEFAULT_GRAPH, Config, LinkConfig, NodeConfig, portable, settle
 
 if TYPE_CHECKING:
@@ -141,6 +142,11 @@ def _run(
 ) -> Result:
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs must be at least 1, got {jobs}.")
+    for name, path in (("out", out), ("resume", resume), ("config", config)):
+        if path is not None:
+            check_text(name, os.fspath(path))
+            if not os.fspath(path):
+                raise InputError(f"{name} is empty; name a path, or leave it out.")
     graph = None if dataset is None or isinstance(dataset, (str, os.PathLike)) else dataset
     if graph is not None:
         from hypergraph.datasets import load_graph

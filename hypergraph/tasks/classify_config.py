@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hypergraph.errors import InputError
+from hypergraph.errors import InputError, short
 from hypergraph.nn.registry import HEADS
+from hypergraph.option import MOST, MOST_SEED, option
 from hypergraph.tasks.config import DATA, MODEL, Config
-from hypergraph.tasks.option import MOST, MOST_SEED, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,12 @@ class ClassifyConfig(Config):
     def milestone_epochs(self) -> tuple[int, ...]:
         """The milestones as numbers."""
         try:
-            return tuple(int(epoch) for epoch in self.milestones.split(",") if epoch.strip())
+            epochs = tuple(int(epoch) for epoch in self.milestones.split(",") if epoch.strip())
         except ValueError:
-            raise InputError(f"milestones must be epochs such as 60,85, got '{self.milestones}'.") from None
+            epochs = (-1,)
+        if any(not 0 <= epoch <= MOST for epoch in epochs):
+            raise InputError(f"milestones must be epochs such as 60,85, got '{short(self.milestones)}'.")
+        return epochs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +77,14 @@ class ImageConfig(ClassifyConfig):
         choices=("small", "imagenet"),
     )
     width: int = option(
-        64, "Channels of the first stage, a multiple of 8; 64 is ResNet-18.", group=MODEL, least=8, most=4096
+        64, "Channels of the first stage, a multiple of 8; 64 is ResNet-18.", group=MODEL, least=8, most=512
     )
     size: int = option(64, "The side to which image files are scaled.", group=DATA, least=1, most=4096)
     crop: int = option(
         0, "The side of the random crop; 0 is the whole image.", group=DATA, least=0, most=4096
     )
     pad: int = option(
-        0, "Pixels of zeros around an image before it is cropped.", group=DATA, least=0, most=4096
+        0, "Pixels of zeros around an image before it is cropped.", group=DATA, least=0, most=256
     )
     flip: bool = option(True, "Mirror half of the images.", group=DATA)
     momentum: float = option(0.9, "Nesterov's, of SGD.", least=0, below=1)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS
-from hypergraph.errors import InputError, unknown_name
+from hypergraph.errors import InputError, short, unknown_name
 from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, HEADS, LAYERS
-from hypergraph.tasks.option import MOST, MOST_SEED, fit, option, option_of
+from hypergraph.option import MOST, MOST_SEED, check_fields, fit, option, option_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,6 +21,7 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 
+_LARGEST = 2**20  # bytes of a file of settings
 DATA, MODEL, TRAINING = "Data", "Model", "Training"  # the headings of the help
 
 
@@ -46,21 +47,20 @@ class Config:
     lr: float = option(0.01, "Learning rate.", above=0)
     weight_decay: float = option(0.0, "L2 weight decay.", least=0)
     dropout: float = option(0.0, "Dropout of weights (DropConnect).", least=0, below=1)
-    K: float = option(-1.0, "Curvature, below 0.", group=MODEL, flags="--K", least=-1e4, most=-1e-6)
+    K: float = option(-1.0, "Curvature, below 0.", group=MODEL, flags="--K", least=-10_000, most=-1e-6)
     learn_curvature: bool = option(
         False, "Train the curvature too.", group=MODEL, flags="--learn-curvature/--fix-curvature"
     )
     clip: float | None = option(
-        None, "Clip features to this norm before they are lifted.", group=MODEL, above=0
+        None, "Clip features to this norm before they are lifted.", group=MODEL, above=0, most=1e6
     )
     dtype: str = option("float32", "The type of numbers.", choices=("float32", "float64"))
     device: str = option("cpu", "cpu, cuda, cuda:1 ...")
     # Sums depend on it in the last digit: it is not left to the seeds that happen to run side by side.
-    threads: int = option(1, "Torch's threads for each seed.", least=1, most=1024)
+    threads: int = option(1, "Torch's threads for each seed.", least=1, most=256)
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            option_of(entry).check(entry.name, getattr(self, entry.name))
+        check_fields(self)
 
     @property
     def all_seeds(self) -> range:
@@ -84,7 +84,7 @@ class GraphConfig(Config):
         DEFAULT_GRAPH, "A dataset's name (see `hypergraph data list`), or a file or folder.", group=DATA
     )
     encoder: str = option("hgcn", _ENCODER, group=MODEL, choices=ENCODERS)
-    dim: int = option(16, "Dimension of the embedding.", group=MODEL, least=1, most=16384)
+    dim: int = option(16, "Dimension of the embedding.", group=MODEL, least=1, most=4096)
     num_layers: int = option(2, "Number of the encoder's layers.", group=MODEL, least=1, most=1000)
     act: str = option("relu", "The activation between layers.", group=MODEL, choices=ACTIVATIONS)
     weights: bool = option(
@@ -128,6 +128,14 @@ class GraphConfig(Config):
                 f"'{self.fanout}'."
             )
         return counts
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_layers * self.dim**2 > MOST:
+            raise InputError(
+                f"{self.num_layers} layers of dimension {self.dim} have over {MOST} weights; "
+                "lower num_layers or dim."
+            )
 
 
 _SPLIT = "The split; by default the one that publications use on the dataset."
@@ -249,8 +257,16 @@ def read_settings(cls: type[Config], path: Path) -> dict[str, Any]:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file from a person."""
     try:
+        if not path.is_file() and path.exists():  # a device has no end, and a pipe may have no writer
+            raise InputError(f"{path}: not a file.")
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"{path}: {path.stat().st_size} bytes are too many for a file of settings.")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a TOML file ({error}).") from error
+    except RecursionError:
+        raise InputError(f"{path}: not a file of settings, its values are nested too deeply.") from None
+    except InputError:
+        raise
+    except ValueError as error:  # not TOML, not UTF-8, or a path with a null byte
+        raise InputError(f"{short(path)}: not a TOML file ({short(error)}).") from error

@@ -21,10 +21,10 @@ import tomli_w
 from hypergraph import __version__
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_path, atomic_write_text, is_part, reading, sha256, sweep
+from hypergraph.option import fit
 from hypergraph.tasks import lock
 from hypergraph.tasks.config import Config, read_settings, read_toml
 from hypergraph.tasks.kinds import KINDS, Kind
-from hypergraph.tasks.option import fit
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.sealed import check_seal, read_json, read_text, seal
 

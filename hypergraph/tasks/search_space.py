@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError, unknown_name
+from hypergraph.option import kind_of
 from hypergraph.tasks.config import Config
-from hypergraph.tasks.option import kind_of
 
 if TYPE_CHECKING:
     from optuna import Trial

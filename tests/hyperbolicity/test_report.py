@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from hypergraph.cli import app
 from hypergraph.errors import InputError
 from hypergraph.hyperbolicity.report import describe, measure, parse_bytes
+from hypergraph.hyperbolicity.settings import DeltaSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,7 +86,7 @@ def test_limits_report_a_bracket(tmp_path):
     ],
 )
 def test_beside_the_published_value(octagon, published, record, said):
-    _, whole = measure(octagon)
+    _, whole = measure(DeltaSettings(dataset=octagon))
     assert said in "\n".join(describe({**whole, **record, "published": published}))
 
 

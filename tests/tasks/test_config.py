@@ -10,9 +10,9 @@ import pytest
 from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
 from hypergraph.nn.registry import HEADS, LAYERS
+from hypergraph.option import kind_of
 from hypergraph.tasks.config import LinkConfig, NodeConfig, settle
 from hypergraph.tasks.kinds import KINDS
-from hypergraph.tasks.option import kind_of
 
 
 def test_the_papers_table() -> None:
@@ -63,7 +63,7 @@ def test_file_and_flags(tmp_path: Path) -> None:
         ({"dataset": "cora", "encoder": "gnc"}, "did you mean 'gcn'"),
         ({"dataset": "cora", "seeds": 0}, "seeds must be at least 1"),
         ({"dataset": "cora", "K": 1.0}, "K must be at least -10000 and at most -1e-06"),
-        ({"dataset": "cora", "K": float("nan")}, "K must be at least -10000 and at most -1e-06"),
+        ({"dataset": "cora", "K": float("nan")}, "K must be finite, at least -10000 and at most -1e-06"),
         ({"dataset": "cora", "dropout": 1.0}, "dropout must be"),
         ({"dataset": "cora", "lr": 0.0}, "lr must be above 0"),
         ({"dataset": "cora", "dim": 0}, "dim must be at least 1"),

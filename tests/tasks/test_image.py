@@ -101,8 +101,10 @@ def test_autocast_is_for_the_network_alone(head: str) -> None:
 
 
 def test_widths_that_onednn_cannot_take() -> None:
-    with pytest.raises(InputError, match="width must be a multiple of 8, got 4"):
+    with pytest.raises(InputError, match="width must be at least 8 and at most 512, got 4"):
         task(width=4)
+    with pytest.raises(InputError, match="width must be a multiple of 8, got 12"):
+        task(width=12)
 
 
 def test_a_crop_that_does_not_fit() -> None:

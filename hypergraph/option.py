@@ -1,13 +1,13 @@
-"""A setting, written once: its type and default are the field's, the rest is here. No torch here."""
+"""A setting, written once: its type and default are those of a dataclass field, the rest is here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field, dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, get_args, get_type_hints
 
-from hypergraph.errors import InputError, unknown_name
+from hypergraph.errors import InputError, short, unknown_name
 
 MOST = 10**9  # of whole numbers that have no nearer bound
 MOST_SEED = 2**32 - 1  # of every generator that may be asked
@@ -21,7 +21,7 @@ class Option:
 
     Args:
         help: What it is, one sentence.
-        group: The heading in the help.
+        group: The heading in the help; by default the general one.
         choices: The names that are allowed.
         flags: How the option is written, where ``--name`` is not right.
         least: Its smallest value.
@@ -31,7 +31,7 @@ class Option:
     """
 
     help: str
-    group: str = "Training"
+    group: str = ""
     choices: Collection[str] = ()
     flags: str | None = None
     least: float | None = None
@@ -46,10 +46,10 @@ class Option:
         if isinstance(value, str):
             if self.choices and value not in self.choices:
                 raise unknown_name(name, value, self.choices)
-            if not value.isprintable() and any(ord(c) < 32 or "\ud800" <= c <= "\udfff" for c in value):
-                raise InputError(f"{name} must be plain text, got {value!a}.")
+            check_text(name, value)
         elif not self._inside(value):
-            raise InputError(f"{name} must be {self.range()}, got {value}.")
+            finite = "" if math.isfinite(value) else "finite, "
+            raise InputError(f"{name} must be {finite}{self.range()}, got {short(value)}.")
 
     def _inside(self, value: float) -> bool:
         return (
@@ -63,7 +63,19 @@ class Option:
     def range(self) -> str:
         """The allowed numbers in words."""
         bounds = {"at least": self.least, "above": self.above, "at most": self.most, "below": self.below}
-        return " and ".join(f"{k} {v:g}" for k, v in bounds.items() if v is not None) or "a finite number"
+        return " and ".join(f"{k} {v}" for k, v in bounds.items() if v is not None) or "a number"
+
+
+def check_text(name: str, value: str) -> None:
+    """Refuse text that no file can be named by, or that no file can hold."""
+    if any(ord(letter) < 32 or "\ud800" <= letter <= "\udfff" for letter in value):
+        raise InputError(f"{name} must be plain text, got {short(value)!a}.")
+
+
+def check_fields(settings: Any) -> None:
+    """Refuse the first field of a dataclass with a value that is not allowed."""
+    for entry in fields(settings):
+        option_of(entry).check(entry.name, getattr(settings, entry.name))
 
 
 def option(default: Any, help: str, **more: Any) -> Any:
@@ -93,6 +105,6 @@ def fit(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value) if abs(value) < 2**1000 else math.inf
         if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            raise InputError(f"{name} must be of type {wanted.__name__}, got {value!r}.")
+            raise InputError(f"{name} must be of type {wanted.__name__}, got {short(repr(value))}.")
         fitted[name] = value
     return fitted
