@@ -61,5 +61,6 @@ def _typed_wrong(error: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Text without line breaks and other control characters, which a file name may hold."""
+    """Text that fits in a line: what was typed may be very long, and a file name may hold line breaks."""
+    text = re.sub(r"[^\s'\"]{300,}", lambda word: short(word[0]), text)
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

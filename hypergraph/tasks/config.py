@@ -101,6 +101,11 @@ class GraphConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.num_layers * self.dim**2 > MOST:
+            raise InputError(
+                f"{self.num_layers} layers of dimension {self.dim} have over {MOST} weights; "
+                "lower num_layers or dim."
+            )
         if self.fanout is None:
             return
         if not self.batch_size:
@@ -128,14 +133,6 @@ class GraphConfig(Config):
                 f"'{self.fanout}'."
             )
         return counts
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.num_layers * self.dim**2 > MOST:
-            raise InputError(
-                f"{self.num_layers} layers of dimension {self.dim} have over {MOST} weights; "
-                "lower num_layers or dim."
-            )
 
 
 _SPLIT = "The split; by default the one that publications use on the dataset."

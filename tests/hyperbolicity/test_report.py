@@ -106,7 +106,7 @@ def test_parse_bytes(text, count):
 def test_mistakes(octagon):
     with pytest.raises(InputError, match="'much' is no amount of memory"):
         run("--dataset", octagon, "--memory-limit", "much")
-    with pytest.raises(InputError, match="--time-limit is -1"):
+    with pytest.raises(InputError, match="time_limit must be above 0, got -1"):
         run("--dataset", octagon, "--time-limit", "-1")
     with pytest.raises(InputError, match="did you mean 'sampled'"):
         run("--dataset", octagon, "--method", "sample")
