@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import random
-import shutil
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +15,19 @@ from hypergraph.datasets.stable_random import StableRandom
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# For worker processes: a checkpoint after every epoch.
+OFTEN = """
+import sys
+if "hypergraph.tasks.worker" in sys.orig_argv:
+    import hypergraph.tasks.keeper
+    hypergraph.tasks.keeper.EVERY = 0.0
+"""
 
-def sequences(folder: Path) -> Path:
+
+@pytest.fixture
+def genome(tmp_path: Path) -> Path:
     """A folder of short sequences, which their first letters tell apart."""
+    folder = tmp_path / "genome"
     folder.mkdir(parents=True)
     random = StableRandom(0, "small")
     for part, size in (("train", 60), ("dev", 20), ("test", 20)):
@@ -32,213 +37,66 @@ def sequences(folder: Path) -> Path:
     return folder
 
 
-def commands(graph: Path, genome: Path, epochs: dict[str, int]) -> dict[str, list[str]]:
-    """What is typed for each task, but for the folder."""
+def typed(task: str, graph: Path, genome: Path, epochs: int, more: str = "--seeds 1") -> list[str]:
     words = {
         "node-clf": f"--dataset {graph} --dropout 0.3 --learn-curvature --patience 0",
         "link-pred": f"--dataset {graph} --fc bfc-l --K -0.5 --patience 0",
         "image": "--dataset digits --width 8 --batch 256 --head bmlr-l --K -1.4",
         "genome": f"--dataset {genome} --batch 20 --lr 0.002 --learn-curvature",
     }
-    return {
-        task: [task, *words[task].split(), "--epochs", str(epochs[task]), "--seeds", "1"] for task in words
-    }
+    return [task, *words[task].split(), "--epochs", str(epochs), *more.split()]
 
 
-def contents(folder: Path) -> dict[str, Any]:
-    """What must be equal after any kill: weights, history and points as bytes, all numbers but the times."""
-    result = json.loads((folder / "result.json").read_text())
-    numbers = [{k: v for k, v in seed.items() if k != "seconds"} for seed in result["seeds"]]
-    files = ("metrics.jsonl", "model.safetensors", "embedding.npz")
-    return {"numbers": numbers, **{name: (folder / name).read_bytes() for name in files}}
-
-
-def leftovers(folder: Path) -> list[Path]:
-    known = {
-        "metrics.jsonl",
-        "model.safetensors",
-        "embedding.npz",
-        "result.json",
-        "config.toml",
-        "curves.png",
-    }
-    return [path for path in folder.rglob("*") if path.is_file() and path.name not in {*known, ".lock"}]
-
-
-# Every command is a child of a process that has imported torch once. A child that is to be killed dies while
-# it writes the checkpoint of a given epoch, so that half a file is left.
-FORKS = """
-import json, os, signal, socket, sys
-import numpy, sklearn.datasets, torch, torch_geometric, hypergraph.viz.training
-from hypergraph import cli, files
-from hypergraph.tasks import api, checkpoint, genome, image, keeper, link_pred, node_clf
-
-hypergraph.viz.training.plot_curves = lambda metrics, out: None
-keeper.EVERY = 0.0
-free = socket.socket(); free.bind(("127.0.0.1", 0)); port = str(free.getsockname()[1]); free.close()
-
-def child(words, rank, processes, kill):
-    if processes > 1:
-        os.environ |= {"WORLD_SIZE": str(processes), "RANK": str(rank), "LOCAL_RANK": str(rank),
-                       "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    save, count = checkpoint.save, [-1]
-    def counted(path, tensors, state):
-        count[0] += path.name.startswith("checkpoint")
-        if count[0] == kill:
-            files.os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
-        save(path, tensors, state)
-    checkpoint.save = counted
-    sys.argv = ["hypergraph", *words]
-    try:
-        cli.main()
-    except SystemExit as leaving:
-        sys.stderr.flush()
-        os._exit(leaving.code or 0)
-
-def run(words, processes, kill=None):
-    children = []
-    for rank in range(processes):
-        children.append(os.fork())
-        if not children[-1]:
-            child(words, rank, processes, kill)
-    first = os.waitpid(children[0], 0)[1]
-    for other in children[1:]:
-        if kill is not None:
-            os.kill(other, signal.SIGKILL)  # as torchrun does when one process is gone
-        os.waitpid(other, 0)
-    return os.waitstatus_to_exitcode(first)
-
-for words, processes, out, kill in json.loads(sys.argv[1]):
-    codes = [run([*words, "--out", f"{out}-whole"], processes),
-             run([*words, "--out", out], processes, kill),
-             run([words[0], "--resume", out], processes)]
-    print(json.dumps(codes), flush=True)
-"""
-
-
-def test_every_task_killed_and_resumed(graph: Path, tmp_path: Path) -> None:
-    """One process for each task, and two for images, which spread over processes, and for a graph."""
-    epochs = {"node-clf": 6, "link-pred": 6, "image": 3, "genome": 4}
-    typed = commands(graph, sequences(tmp_path / "genome"), epochs)
-    jobs = [(task, 1) for task in typed] + [("image", 2), ("node-clf", 2)]
-    plan = [
-        (typed[task], processes, str(tmp_path / f"{task}-{processes}"), epochs[task])
-        for task, processes in jobs
-    ]
+def kill(plan: list[Any], tmp_path: Path, timeout: int) -> str:
+    """Carry out a plan for ``killing.py``; what it says."""
+    often = tmp_path / "often"
+    often.mkdir()
+    (often / "sitecustomize.py").write_text(OFTEN)
     done = subprocess.run(
-        [sys.executable, "-c", FORKS, json.dumps(plan)],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=250,
-    )
-    codes = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    assert codes == [[0, -9, 0]] * len(plan), done.stderr
-    for _, _, out, _ in plan:
-        assert contents(Path(out)) == contents(Path(f"{out}-whole")), out
-        assert not leftovers(Path(out))
-
-
-# Imported by every process at its start: checkpoints after every epoch, and no drawing.
-OFTEN = """
-import sys
-if any("hypergraph" in word for word in sys.orig_argv):
-    import hypergraph.tasks.keeper as keeper
-    import hypergraph.viz.training as training
-    keeper.EVERY = 0.0
-    training.plot_curves = lambda metrics, out: None
-"""
-
-
-def start(words: list[str], processes: int, often: Path) -> subprocess.Popen[str]:
-    """The command; two processes are two seeds side by side, and for images two under torchrun."""
-    launcher = [sys.executable, "-m", "hypergraph.cli", *words]
-    if words[0] != "image":
-        launcher += ["--jobs", str(processes)]
-    elif processes > 1:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        spread = f"-m torch.distributed.run --nproc-per-node {processes} --master-port {port}".split()
-        launcher[1:1] = spread
-    return subprocess.Popen(
-        launcher,
+        [sys.executable, str(Path(__file__).with_name("killing.py")), json.dumps(plan)],
         env=os.environ | {"PYTHONPATH": f"{often}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        check=False,
+        timeout=timeout,
     )
+    assert done.returncode == 0 and done.stderr.endswith("all equal\n"), done.stderr[-3000:]
+    return done.stderr
 
 
-def finish(process: subprocess.Popen[str], out: Path) -> dict[str, Any]:
-    """What the run has found in the end."""
-    _, said = process.communicate()
-    assert process.returncode == 0, said
-    assert not leftovers(out), out
-    return contents(out)
+def test_every_task_killed_and_resumed(graph: Path, genome: Path, tmp_path: Path) -> None:
+    """In one process each; in two for images, which spread over them, and for a graph, where one waits."""
+    epochs = {"node-clf": 6, "link-pred": 6, "image": 3, "genome": 4}
+    cases = [*((task, 1) for task in epochs), ("image", 2), ("node-clf", 2)]
+    plan = [
+        ("once", typed(task, graph, genome, epochs[task]), n, str(tmp_path / f"{task}-{n}"), epochs[task])
+        for task, n in cases
+    ]
+    kill(plan, tmp_path, timeout=280)
 
 
-def wait(process: subprocess.Popen[str], out: Path, moments: random.Random, length: float) -> None:
-    """Until a random moment: of the whole command, or more often of its training."""
-    began, end = time.time(), time.time() + moments.uniform(0, length)
-    training = moments.random() < 0.8
-    while process.poll() is None and (training or time.time() < end):
-        if training and any(log.stat().st_mtime > began for log in out.glob("seeds/*/metrics.jsonl")):
-            training, end = False, time.time() + moments.uniform(0, 1)
-        time.sleep(0.005)
+# Kills in one process; in two: images as under torchrun, the others as two seeds side by side.
+KILLS = {"node-clf": (20, 6), "link-pred": (20, 6), "image": (18, 10), "genome": (14, 6)}
+EPOCHS = {"node-clf": 100, "link-pred": 100, "image": 5, "genome": 20}
 
 
-def kill(process: subprocess.Popen[str], *, alone: bool) -> None:
-    """Signal 9 to a command and its processes; ``alone`` leaves these to find out for themselves."""
-    import psutil
-
-    children = [] if alone else psutil.Process(process.pid).children(recursive=True)
-    process.kill()
-    for child in children:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            child.kill()
-    psutil.wait_procs(children)
-    process.wait()
-    assert process.stderr is not None
-    process.stderr.close()
-
-
-KILLS = 100
-LONG = {"node-clf": 150, "link-pred": 150, "image": 6, "genome": 25}
+def test_there_are_a_hundred() -> None:
+    assert sum(map(sum, KILLS.values())) == 100
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.parametrize("task", LONG)
-def test_a_hundred_kills(graph: Path, tmp_path: Path, task: str, processes: int) -> None:
-    """The real command at random moments, 12 or 13 kills in each of the 8 cases."""
-    pytest.importorskip("psutil")
-    case = list(LONG).index(task) + 4 * (processes - 1)
-    wanted = KILLS // 8 + (case < KILLS % 8)
-    often, out = tmp_path / "often", tmp_path / "run"
-    often.mkdir()
-    (often / "sitecustomize.py").write_text(OFTEN)
-    words = commands(graph, sequences(tmp_path / "genome"), LONG)[task]
-    if processes == 2 and task != "image":
-        words[-1] = "2"
-    began = time.monotonic()
-    whole = finish(start([*words, "--out", str(tmp_path / "whole")], processes, often), tmp_path / "whole")
-    length = time.monotonic() - began
-    kills = finished = 0
-    moments = random.Random(f"{task} {processes}")
-    while kills < wanted or out.exists():
-        begun = (out / "config.toml").exists()
-        typed = [task, "--resume", str(out)] if begun else [*words, "--out", str(out)]
-        process = start(typed, processes, often)
-        if kills < wanted:
-            wait(process, out, moments, length)
-            if process.poll() is None:
-                kill(process, alone=task != "image" and moments.random() < 0.3)
-                kills += 1
-                continue
-        assert finish(process, out) == whole, f"after {kills} kills"
-        shutil.rmtree(out)
-        finished += 1
-    print(f"{task}, {processes}: {kills} kills over {finished} runs")
+@pytest.mark.parametrize("task", KILLS)
+def test_a_hundred_kills(graph: Path, genome: Path, tmp_path: Path, task: str, processes: int) -> None:
+    """Commands at random moments of all their time, until so many were killed."""
+    side_by_side = processes == 2 and task != "image"
+    more = "--seeds 2 --jobs 2" if side_by_side else "--seeds 1"
+    words = typed(task, graph, genome, EPOCHS[task], more)
+    number = KILLS[task][processes - 1]
+    plan = [("many", words, 1 if side_by_side else processes, str(tmp_path / "run"), number)]
+    said = kill(plan, tmp_path, timeout=3500)
+    kills, runs = map(int, said.splitlines()[-2].split()[1:])
+    print(f"\n{task}, {processes} processes: {kills} kills, {runs} runs, all equal")
+    assert kills == number
