@@ -106,14 +106,15 @@ def reading(path: Path | str, kind: str, remedy: str = "") -> Iterator[None]:
     except RecursionError as error:
         raise InputError(f"{path}: not {kind} that can be read: it is nested too deeply{end}") from error
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or _first_line(error)}){end}") from error
+        raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)}){end}") from error
     # Parsers raise nearly anything on a damaged file, from struct.error to UnicodeDecodeError.
     except Exception as error:
         raise InputError(
-            f"{path}: damaged, or not {kind} ({type(error).__name__}: {_first_line(error)}){end}"
+            f"{path}: damaged, or not {kind} ({type(error).__name__}: {first_line(error)}){end}"
         ) from error
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error says, in one line that is not too long."""
     said = " ".join(str(error).split())
     return (said if len(said) <= 200 else f"{said[:200]} ...").rstrip(".")

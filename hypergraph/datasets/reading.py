@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import math
-import stat
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -16,7 +15,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hypergraph import files
 from hypergraph.errors import InputError
+from hypergraph.files import first_line, regular_file
 from hypergraph.limits import require, size
 
 # Text that shrinks more than this is no table of edges: it is made to fill the memory.
@@ -25,49 +26,15 @@ _RATIO, _UNSUSPECTED = 100, 64 << 20
 
 @contextmanager
 def reading(path: Path | str, kind: str) -> Iterator[None]:
-    """Turn whatever a reader raises on a damaged or forged file into one sentence.
+    """:func:`hypergraph.files.reading`, without warnings.
 
     Args:
         path: The file, or what is read.
         kind: What it should be, such as ``"a GML file"``.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a library's remark on a damaged file is no second sentence
-            yield
-    except InputError:
-        raise
-    except MemoryError as error:
-        raise InputError(f"{path}: reading it takes more memory than there is.") from error
-    except RecursionError as error:
-        raise InputError(f"{path}: not {kind} that can be read: it is nested too deeply.") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or _first_line(error)}).") from error
-    # Parsers raise nearly anything on a damaged file, from struct.error to UnicodeDecodeError.
-    except Exception as error:
-        raise InputError(
-            f"{path}: damaged, or not {kind} ({type(error).__name__}: {_first_line(error)})."
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    said = " ".join(str(error).split())
-    return (said if len(said) <= 200 else f"{said[:200]} ...").rstrip(".")
-
-
-def regular_file(path: Path) -> int:
-    """The size of a file; folders, devices and pipes are refused, which may have no end."""
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    except ValueError as error:  # a null byte
-        raise InputError(f"{str(path)!r}: not the name of a file.") from error
-    if stat.S_ISDIR(found.st_mode):
-        raise InputError(f"{path}: a folder, where a file is needed.")
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{path}: a device or a pipe, where a file is needed.")
-    return found.st_size
+    with files.reading(path, kind), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a library's remark on a damaged file is no second sentence
+        yield
 
 
 def open_text(path: Path) -> IO[str]:
@@ -93,7 +60,7 @@ class _Unpacked(io.RawIOBase):
         try:
             content = self._file.read(len(buffer))
         except (EOFError, gzip.BadGzipFile) as error:
-            raise InputError(f"{self._path}: a damaged gzip file ({_first_line(error)}).") from error
+            raise InputError(f"{self._path}: a damaged gzip file ({first_line(error)}).") from error
         buffer[: len(content)] = content
         self._count += len(content)
         if self._count > max(_UNSUSPECTED, _RATIO * self._packed):

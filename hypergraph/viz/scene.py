@@ -99,6 +99,7 @@ def run_scene(path: Path, method: str = "auto", say: Say = quiet) -> Scene:
 
     run = Run.open(path)
     arrays = read_embedding(path, run.config.task)
+    run.whole("embedding.npz")
     space = make_space(str(arrays["space"]), float(arrays["K"]) or -1.0)
     if space.model == "euclidean":
         raise InputError(
@@ -194,7 +195,7 @@ def load_head(run: Run, arrays: dict[str, NDArray[Any]], space: Any) -> nn.Modul
     from hypergraph.nn.registry import make_head
     from hypergraph.tasks import checkpoint
 
-    tensors = checkpoint.under("head.", checkpoint.load(source)[0])
+    tensors = checkpoint.under("head.", checkpoint.load(run.whole("model.safetensors"))[0])
     if "weight" not in tensors:
         return None
     classes, dim = tensors["weight"].shape
