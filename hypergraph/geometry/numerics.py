@@ -32,7 +32,7 @@ def raised(a: Any) -> Any:
 
 def number(K: Tensor) -> Scalar:
     """A curvature that nobody differentiates as a number: arithmetic with a number is the cheap one."""
-    return K.item() if not K.requires_grad and at_hand(K) else K
+    return K.item() if K.numel() == 1 and not K.requires_grad and at_hand(K) else K
 
 
 def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:

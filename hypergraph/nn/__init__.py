@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PseudoBusemannMLR,
         TangentMLR,
     )
+    from hypergraph.nn.hetero import HeteroConv
     from hypergraph.nn.linear import BFC, LorentzFC, PoincareFC, TangentLinear
     from hypergraph.nn.vision import ResNet18
 
@@ -41,6 +42,7 @@ _WHERE = {
     "Activation": "hypergraph.nn.activation",
     "FermiDirac": "hypergraph.nn.decoders",
     "HGCNConv": "hypergraph.nn.conv",
+    "HeteroConv": "hypergraph.nn.hetero",
     "GenomeCNN": "hypergraph.nn.genome",
     "LorentzFC": "hypergraph.nn.linear",
     "PoincareFC": "hypergraph.nn.linear",
@@ -63,6 +65,7 @@ __all__ = [
     "GaneaMLR",
     "GenomeCNN",
     "HGCNConv",
+    "HeteroConv",
     "LorentzFC",
     "LorentzMLR",
     "PoincareFC",

@@ -61,6 +61,23 @@ def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Ten
     return (graph.as_tensor() if hasattr(graph, "as_tensor") else graph), edge_weight
 
 
+def weights_learn(graph: Any, edge_weight: Tensor | None) -> bool:
+    """Whether the weights of the edges, beside the graph or in a sparse adjacency, require gradients."""
+    if edge_weight is not None:
+        return edge_weight.requires_grad
+    if hasattr(graph, "to_torch_sparse_coo_tensor"):
+        return bool(graph.requires_grad())
+    return isinstance(graph, Tensor) and graph.requires_grad
+
+
+def number_of_targets(graph: Any, edge_index: Tensor) -> int:
+    """The rows of a sparse adjacency; of an ``edge_index`` one more than the largest target."""
+    foreign = hasattr(graph, "to_torch_sparse_coo_tensor")
+    if foreign or graph.layout in _SPARSE:
+        return int(graph.size(0))
+    return int(edge_index[1].max()) + 1 if edge_index.numel() else 0
+
+
 def check_edges(edge_index: Tensor, edge_weight: Tensor | None, sources: int, targets: int) -> None:
     """An :class:`InputError` where the graph does not fit its nodes."""
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.is_floating_point():

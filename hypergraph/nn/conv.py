@@ -17,7 +17,15 @@ from hypergraph.geometry.numerics import safe_sqrt
 from hypergraph.geometry.rows import sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
-from hypergraph.nn.adjacency import Edges, check_edges, check_undirected, normalize, to_edges
+from hypergraph.nn.adjacency import (
+    Edges,
+    check_edges,
+    check_undirected,
+    normalize,
+    number_of_targets,
+    to_edges,
+    weights_learn,
+)
 from hypergraph.nn.functional import check_points
 from hypergraph.nn.linear import TangentLinear
 from hypergraph.nn.radial import Lifted, bound, exp0
@@ -64,7 +72,7 @@ class HGCNConv(MessagePassing):
           nodes (the second may be ``None``: then a target has no message of its own); a graph that
           :func:`~hypergraph.nn.adjacency.to_edges` takes, or the :class:`~hypergraph.sparse.SparseMatrix` of
           :func:`~hypergraph.nn.adjacency.normalized_adjacency`, which is used as it is; edge weights
-          ``(edges,)`` *(optional)*
+          ``(edges,)`` *(optional)*; the numbers of source and target nodes *(optional)*
         - **output:** points ``(target nodes, out_space.ambient(out_channels))``
     """
 
@@ -89,6 +97,12 @@ class HGCNConv(MessagePassing):
     ) -> None:
         if aggregation not in ("tangent", "centroid"):
             raise InputError(f"Unknown aggregation '{aggregation}'; use 'tangent' or 'centroid'.")
+        if "aggr" in options:
+            raise InputError(
+                f"HGCNConv has no aggr={options['aggr']!r}, since points are not combined by coordinates; "
+                f"use aggregation='tangent' or aggregation='centroid'."
+            )
+        self._check_flow(options.pop("flow", "source_to_target"))
         super().__init__(aggr="sum")
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -120,6 +134,7 @@ class HGCNConv(MessagePassing):
         x: Tensor | Lifted | tuple[Tensor, Tensor | None],
         edge_index: Any,
         edge_weight: Tensor | None = None,
+        size: tuple[int, int] | None = None,
         *,
         tangent: bool = False,
     ) -> Tensor:
@@ -129,16 +144,19 @@ class HGCNConv(MessagePassing):
             x: points, or a pair of them for source and target nodes.
             edge_index: the graph.
             edge_weight: one weight an edge.
+            size: the numbers of source and target nodes; by default what x and a sparse adjacency say, and
+                for ``(x, None)`` with an ``edge_index`` one more than the largest target in it.
             tangent: x and the result are tangent vectors at the origin instead of points: inside an encoder
                 the next layer would undo the map.
         """
-        bipartite = isinstance(x, tuple)
+        self._check_flow(self.flow)
         source, target = x if isinstance(x, tuple) else (x, None)
         h = self._linear(source, tangent)
         if target is not None:
             h = torch.cat([h, self._linear(target, tangent)])
-        sizes = (source.size(0), None if target is None else target.size(0))
-        u = self._aggregate(h, self._graph(edge_index, edge_weight, sizes, bipartite, h.dtype))
+        own = target is not None or not isinstance(x, tuple)
+        sizes = self._sizes(source, target, own, size)
+        u = self._aggregate(h, self._graph(edge_index, edge_weight, sizes, own, h.dtype))
         act = self.act
         u = u.relu_() if type(act) is nn.ReLU else act(u)  # the sum is nobody else's
         if not tangent:
@@ -155,6 +173,11 @@ class HGCNConv(MessagePassing):
         """The logarithms at the origin of the points that the linear layer gives."""
         if isinstance(x, Tensor) and not tangent:
             x = check_points(x, self.space, self.in_channels, self)
+            if x.dim() != 2:
+                raise InputError(
+                    f"{self} takes a matrix of points, one row a node, got shape {tuple(x.shape)}; join the "
+                    f"graphs of a batch by torch_geometric.data.Batch, or pass one at a time."
+                )
             if not x.requires_grad and not torch.compiler.is_compiling():
                 check_finite(x)
         if self.fuse and (tangent or isinstance(x, Lifted)):
@@ -167,50 +190,71 @@ class HGCNConv(MessagePassing):
             x = self.space.exp0(x)
         return self.space.log0(self.linear(x))
 
+    def _check_flow(self, flow: str) -> None:
+        if flow != "source_to_target":
+            raise InputError(
+                f"HGCNConv sends messages from source to target, not by flow={flow!r}; pass "
+                f"edge_index.flip(0), or the transposed adjacency, instead."
+            )
+
+    def _sizes(self, source: Any, target: Any, own: bool, size: Any) -> tuple[int, int | None]:
+        """The numbers of source nodes, and of target nodes where these are others and known."""
+        found = source.size(0), None if target is None else target.size(0)
+        if size is None:
+            return found
+        sources, targets = found[0], found[0] if own and target is None else found[1]
+        if size[0] != sources or (targets is not None and size[1] != targets):
+            raise InputError(
+                f"size says {size[0]} source and {size[1]} target nodes, but there are features for "
+                f"{sources} and {targets or size[1]}; pass the numbers of rows of x."
+            )
+        return sources, found[1] if own else size[1]
+
     def _graph(
         self,
         edge_index: Any,
         edge_weight: Tensor | None,
         sizes: tuple[int, int | None],
-        bipartite: bool,
+        own: bool,
         dtype: torch.dtype,
     ) -> SparseMatrix | Edges:
         """The normalised graph: a matrix for the fast path, else edges."""
-        learns = edge_weight is not None and edge_weight.requires_grad
+        learns = weights_learn(edge_index, edge_weight)
         single = self.attention or bool(self.explain) or not self.fuse or learns
 
         def make() -> SparseMatrix | Edges:
-            edges = self._normalize(edge_index, edge_weight, sizes, bipartite, dtype)
+            edges = self._normalize(edge_index, edge_weight, sizes, own, dtype)
             return edges if single else edges.matrix()
 
         if isinstance(edge_index, SparseMatrix):
-            return self._as_given(edge_index, sizes, bipartite, single)
+            return self._as_given(edge_index, sizes, own, single)
         if not self.cached or learns or not isinstance(edge_index, Tensor):
             return make()
-        return self._memo(make, edge_index, edge_weight, *sizes, bipartite, single, dtype)
+        return self._memo(make, edge_index, edge_weight, *sizes, own, single, dtype)
 
     def _normalize(
         self,
         graph: Any,
         edge_weight: Tensor | None,
         sizes: tuple[int, int | None],
-        bipartite: bool,
+        own: bool,
         dtype: torch.dtype,
     ) -> Edges:
         edge_index, edge_weight = to_edges(graph, edge_weight)
         sources, targets = sizes
-        own = not bipartite or targets is not None
-        if bipartite and targets is None:
-            targets = int(edge_index[1].max()) + 1 if edge_index.numel() else 0
+        if not own and targets is None:
+            targets = number_of_targets(graph, edge_index)
         check_edges(edge_index, edge_weight, sources, sources if targets is None else targets)
         if self.undirected:
             check_undirected(edge_index, sources)
         return normalize(edge_index, edge_weight, sources, targets, own=own, dtype=dtype)
 
     def _as_given(
-        self, matrix: SparseMatrix, sizes: tuple[int, int | None], bipartite: bool, single: bool
+        self, matrix: SparseMatrix, sizes: tuple[int, int | None], own: bool, single: bool
     ) -> SparseMatrix | Edges:
-        columns, rows = sizes[0] + (sizes[1] or 0), sizes[1] if bipartite else sizes[0]
+        sources, targets = sizes
+        columns = sources + (targets or 0 if own else 0)
+        rows = sources if own and targets is None else targets
         if matrix.shape[1] != columns or (rows is not None and matrix.shape[0] != rows):
             raise InputError(
                 f"The adjacency is {matrix.shape[0]} x {matrix.shape[1]}, but there are {columns} rows of "
@@ -218,8 +262,8 @@ class HGCNConv(MessagePassing):
             )
         if not single:
             return matrix
-        own = (sizes[0] if rows is not None else None) if bipartite else 0
-        return Edges(*matrix.edges(), (columns, matrix.shape[0]), own)
+        first = (0 if targets is None else sources) if own else None
+        return Edges(*matrix.edges(), (columns, matrix.shape[0]), first)
 
     def _aggregate(self, u: Tensor, graph: SparseMatrix | Edges) -> Tensor:
         if self.attention and isinstance(graph, Edges):
