@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,6 +136,35 @@ def _words(path: Path, mark: str) -> EdgeList:
         edge_index, ids = place[edge_index], [ids[at] for at in order]
     given = np.frombuffer(weights) if weight is not None else None
     return EdgeList(edge_index, ids, given, lambda row: f"{path}:{lines[row]}", changes)
+
+
+def without_header(edges: EdgeList, known: Collection[str]) -> EdgeList:
+    """The edges without a first row of words that is a header, whatever its columns are called.
+
+    Where nodes are ``known`` from elsewhere, that is a row of two unknown ones; else the only row whose ends
+    occur in no other.
+    """
+    if edges.edge_index.shape[1] < 2:
+        return edges
+    first = edges.edge_index[:, 0]
+    names = [edges.ids[at] for at in first]
+    if any(name in known or _is_number(name) for name in names) or first.tolist() != [0, 1]:
+        return edges
+    if not known:
+        degree = np.bincount(edges.edge_index.ravel(), minlength=len(edges.ids))
+        alone = (degree[edges.edge_index] == 1).all(axis=0)
+        if not alone[0] or alone[1:].any():
+            return edges
+    rest = edges.edge_index[:, 1:]
+    if rest.min() < 2:
+        return edges
+    return EdgeList(
+        rest - 2,
+        edges.ids[2:],
+        None if edges.weights is None else edges.weights[1:],
+        lambda row: edges.where(row + 1),
+        [*edges.changes, f"the first row is read as a header: {', '.join(names)}"],
+    )
 
 
 def _chain(ahead: list[Any], again: Any, rows: Any) -> Any:

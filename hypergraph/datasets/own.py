@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_csr, checked_graph
-from hypergraph.datasets.edge_lists import EdgeList, from_columns, read_edge_list
+from hypergraph.datasets.edge_lists import EdgeList, from_columns, read_edge_list, without_header
 from hypergraph.datasets.reading import load_numpy, reading, regular_file
 from hypergraph.datasets.sources import sha256
 from hypergraph.datasets.tables import TEXT, NodeTable, read_nodes, sparse_parts, stem_of, suffix_of
@@ -90,7 +90,8 @@ def _beside(edges: Path, kind: str) -> Path | None:
 def _read_edges(path: Path) -> GraphArrays:
     found = {kind: _beside(path, kind) for kind in _KINDS}
     tables = {kind: read_nodes(file, kind) for kind, file in found.items() if file is not None}
-    edges = read_edge_list(path)
+    known = {node for table in tables.values() for node in table.ids or ()}
+    edges = without_header(read_edge_list(path), known)
     stem = stem_of(path)
     name = path.parent.resolve().name if stem.lower() in _LISTS else stem.rpartition(".")[0] or stem
     return assemble(
