@@ -37,17 +37,42 @@ def heads() -> str:
 
 
 def results() -> str:
-    """Each page of results: its title and first table."""
+    """Each page of results that has figures of ours and published ones, shortened to methods by datasets."""
     parts = []
     for page in sorted((ROOT / "docs" / "results").glob("*.md")):
         text = page.read_text(encoding="utf-8")
         title = re.search(r"^# (.+)$", text, re.MULTILINE)
         table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
         command = re.search(r"`hypergraph reproduce [^`]+`", text)
-        if title and table and command:
+        if title and table and command and ", published |" in table[0]:
             link = f"docs/results/{page.name}"
-            parts.append(f"**[{title[1]}]({link})**, from {command[0]}:\n\n{table[0].strip()}")
+            parts.append(f"**[{title[1]}]({link})**, from {command[0]}:\n\n{shortened(table[0])}")
     return "\n\n".join(parts)
+
+
+def shortened(table: str) -> str:
+    """A table of rows (dataset, method, ours, published) as one row a method and one column a dataset."""
+    names, _, *rows = ([cell.strip() for cell in line.strip(" |").split("|")] for line in table.splitlines())
+    where = [names.index("dataset"), names.index("method")]
+    where += [
+        next(i for i, name in enumerate(names) if name.endswith(end)) for end in (", ours", ", published")
+    ]
+    metric = names[where[2]].removesuffix(", ours")
+    cells: dict[str, dict[str, str]] = {}
+    for row in rows:
+        dataset, method, ours, published = (row[i] for i in where)
+        shown = ours if published == "–" else f"{ours} ({published})"
+        cells.setdefault(method, {})[dataset] = shown
+    datasets = list(dict.fromkeys(row[where[0]] for row in rows))
+    lines = [
+        f"| test {metric}, % (published) | {' | '.join(datasets)} |",
+        "|---|" + "---:|" * len(datasets),
+        *(
+            f"| {method} | {' | '.join(found.get(name, '') for name in datasets)} |"
+            for method, found in cells.items()
+        ),
+    ]
+    return "\n".join(lines)
 
 
 def refreshed(readme: str) -> str:

@@ -11,6 +11,7 @@ import typer
 from hypergraph.cli.app import app
 from hypergraph.cli.options import DATA_FOLDER, JOBS, command, task_options
 from hypergraph.tasks.kinds import KINDS
+from hypergraph.tasks.tables import TABLES
 
 
 def _run(task: str, typed: dict[str, Any]) -> None:
@@ -27,12 +28,12 @@ for _name, _kind in KINDS.items():
 TABLE_DATASETS = typer.Option(None, "--dataset", help="Again for more; by default all of the table.")
 TABLE_METHODS = typer.Option(None, "--method", help="A head or layer; again for more; by default all.")
 TABLE_RUNS = typer.Option(Path("runs"), "--runs", help="Where run folders are: finished ones are used again.")
-TABLE_OUT = typer.Option(None, "--out", help="The Markdown file to write.")
+TABLE_OUT = typer.Option(None, "--out", help="The Markdown file to write; of all tables, their folder.")
 
 
 @app.command()
 def reproduce(
-    task: str = typer.Argument(help=f"{', '.join(KINDS)}."),
+    table: str = typer.Argument(help=f"{', '.join(TABLES)}, or all."),
     dataset: list[str] | None = TABLE_DATASETS,
     method: list[str] | None = TABLE_METHODS,
     seeds: int | None = typer.Option(None, help="How many seeds."),
@@ -43,22 +44,18 @@ def reproduce(
     jobs: int | None = JOBS,
     out: Path | None = TABLE_OUT,
 ) -> None:
-    """Run a table of the paper over the datasets at hand, with the published figures beside."""
-    from hypergraph.files import atomic_write_text
-    from hypergraph.tasks.reproduce import reproduce as run_table
+    """Run a table of the paper over the datasets at hand, with the published figures beside ours."""
+    from hypergraph.tasks.reproduce_command import run_tables
 
-    table = run_table(
-        task,
+    run_tables(
+        table,
+        out,
         datasets=dataset or (),
         methods=method or (),
         runs=runs,
         finished=finished,
         jobs=jobs,
-        say=lambda text: typer.echo(text, err=True),
         seeds=seeds,
         epochs=epochs,
         data=data,
     )
-    if out is not None:
-        atomic_write_text(out, table)
-    typer.echo(table, nl=False)

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def recipe_of(data: Data) -> str:
-    """How the features of a graph are prepared: as published for its dataset, or as one's ``"own"``."""
-    return data.name if data.name in DATASETS else "own"
+def recipe_of(data: Data, normalize: bool | None = None) -> str:
+    """How the features of a graph are prepared: as published for its dataset, or as one's ``"own"``.
+
+    Where ``normalize`` is not what that does with rows, ``" normalized"`` or ``" raw"`` is added.
+    """
+    name = data.name if data.name in DATASETS else "own"
+    return name if normalize is None else f"{name} {'normalized' if normalize else 'raw'}"
 
 
 def prepare_features(
@@ -24,9 +28,10 @@ def prepare_features(
 ) -> Tensor:
     """The features as published experiments take them; sparse features stay sparse.
 
-    Rows are divided by their sum (Disease for links: left as they are). Airport then gets six columns with
-    its degree in the training graph, one-hot and capped at 5, and a column of ones: 11 columns for nodes,
-    12 for links.
+    Rows are divided by their sum (the simulated Disease for links: left as they are). HGCN's own Disease has
+    features of both signs, and some rows become long where their sum is near 0, as in publications. Airport
+    then gets six columns with its degree in the training graph, one-hot and capped at 5, and a column of
+    ones: 11 columns for nodes, 12 for links.
 
     Args:
         data: What :func:`load_graph` gave for the same task.
@@ -36,7 +41,7 @@ def prepare_features(
     """
     recipe = recipe or recipe_of(data)
     x = prepare_rows(data.x, recipe, task)
-    if recipe == "airport":
+    if recipe.split()[0] == "airport":
         source = (data.edge_index if edge_index is None else edge_index)[0]
         degree = torch.bincount(source, minlength=data.num_nodes).clamp(max=5)
         columns = torch.nn.functional.one_hot(degree, 6).to(x.dtype)
@@ -46,10 +51,11 @@ def prepare_features(
 
 def prepare_rows(x: Tensor, recipe: str, task: str) -> Tensor:
     """What :func:`prepare_features` does to each row by itself."""
-    if task == "link" and recipe in ("disease", "disease-hgcn"):
+    name, *more = recipe.split()
+    if more == ["raw"] or (not more and task == "link" and name == "disease"):
         return x
     # A user's features may have both signs, so that their sum says nothing about their size.
-    return _divide_rows(x, signed=recipe != "own")
+    return _divide_rows(x, signed=name != "own")
 
 
 def _divide_rows(x: Tensor, *, signed: bool) -> Tensor:

@@ -90,6 +90,12 @@ class GraphConfig(Config):
     weights: bool = option(
         True, "Use the weights of the edges, where there are any.", group=DATA, flags="--weights/--no-weights"
     )
+    normalize_features: bool | None = option(
+        None,
+        "Divide the rows of features by their sum; by default as publications do.",
+        group=DATA,
+        flags="--normalize-features/--raw-features",
+    )
     # HGCN's own, so that every seed trains on the published split.
     split_seed: int = option(1234, "The seed of the split.", group=DATA, least=0, most=MOST_SEED)
     batch_size: int = option(
@@ -202,7 +208,11 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
     if chosen not in names:
         raise unknown_name(cls.chosen, chosen, names)
     space = (LAYERS if cls.chosen == "fc" else HEADS)[chosen].space
-    return cls(**fit(cls, preset(cls.task, Path(dataset).name, space, chosen) | typed))
+    variants = [space, chosen]
+    if "encoder" in known:
+        values = preset(cls.task, Path(dataset).name, *variants) | typed
+        variants.append(values.get("encoder", known["encoder"].default))
+    return cls(**fit(cls, preset(cls.task, Path(dataset).name, *variants) | typed))
 
 
 def portable(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,7 +231,7 @@ def presets(task: str) -> dict[str, Any]:
 
 
 def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
-    """The presets of a task for a dataset; ``variants`` (space, head) are more and more special.
+    """The presets of a task for a dataset; ``variants`` (space, head, encoder) are more and more special.
 
     In the file, ``[default]`` and then ``[<dataset>]`` give the values, each with a table of its own for a
     variant where that differs; ``like`` names the dataset whose presets are used too.

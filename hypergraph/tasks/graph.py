@@ -108,9 +108,9 @@ def about(config: GraphConfig, data: GraphData) -> dict[str, Any]:
 
 def features(config: GraphConfig, graph: Data, task: str, edge_index: Tensor) -> tuple[Tensor, str | None]:
     """The features as a model takes them, or those of a file that are prepared when they are taken."""
-    if config.batch_size and "mapped" in graph and recipe_of(graph) != "airport":
+    if config.batch_size and "mapped" in graph and graph.name != "airport":
         return graph.x, task
-    return prepare_features(graph, task, edge_index), None
+    return prepare_features(graph, task, edge_index, recipe=recipe_of(graph, config.normalize_features)), None
 
 
 def fingerprint(graph: Data) -> str:

@@ -90,7 +90,7 @@ class LinkPred:
         batches.check(config, graph.name, split.train_pos.shape[1])
         x, unprepared = graphs.features(config, graph, "link", split.train_edge_index)
         weight = graphs.edge_weights(config, graph, split.train_edge_index)
-        recipe = recipe_of(graph)
+        recipe = recipe_of(graph, config.normalize_features)
         return GraphData(
             graph, split, x, split.train_edge_index, weight, recipe=recipe, unprepared=unprepared
         )

@@ -104,7 +104,7 @@ class NodeClf:
         batches.check(config, graph.name, len(split.train))
         x, unprepared = graphs.features(config, graph, "node", graph.edge_index)
         weight = graphs.edge_weights(config, graph, graph.edge_index)
-        recipe = recipe_of(graph)
+        recipe = recipe_of(graph, config.normalize_features)
         return GraphData(
             graph, split, x, graph.edge_index, weight, graph.classes, recipe=recipe, unprepared=unprepared
         )

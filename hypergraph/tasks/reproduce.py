@@ -1,95 +1,141 @@
-"""A table of the paper, run again over the datasets that are here, with the published figures beside ours."""
+"""The paper's tables, run again over the datasets that are here, with the published figures beside ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.tasks.config import Config, renamed, settle, tomllib
-from hypergraph.tasks.kinds import KINDS, METRICS
-from hypergraph.tasks.result import Result, spread
+from hypergraph.tasks.kinds import KINDS
+from hypergraph.tasks.reproduce_page import Row, page
+from hypergraph.tasks.result import Result
+from hypergraph.tasks.tables import MEASURED, TABLES, TRAINED
+
+Say = Callable[[str], None]
+
+# Rows that are not the name of a head or layer. Those of OURS are in no published table, and marked.
+SETTINGS: Mapping[str, Mapping[str, dict[str, Any]]] = {
+    "node-clf": {"gcn": {"head": "mlr", "encoder": "gcn"}, "mlp": {"head": "mlr", "encoder": "mlp"}},
+    "link-pred": {
+        "gcn": {"fc": "linear", "encoder": "gcn"},
+        "mlp": {"fc": "linear", "encoder": "mlp"},
+        "hgcn with mobius": {"fc": "mobius", "encoder": "hgcn"},
+        "hgcn with bfc-p": {"fc": "bfc-p", "encoder": "hgcn"},
+        "hgcn with bfc-l": {"fc": "bfc-l", "encoder": "hgcn"},
+    },
+    "activation": {
+        f"{fc}, {phi}": {"fc": fc, "phi": phi} for fc in ("bfc-p", "bfc-l") for phi in ("none", "tanh")
+    },
+}
+OURS: Mapping[str, Sequence[str]] = {
+    "node-clf": ("gcn", "mlp"),
+    "link-pred": tuple(SETTINGS["link-pred"]),
+    "genome": ("mlr",),
+}
 
 # What may differ between a finished run and what is asked for: none has a say in the numbers of a seed.
-_FREE = ("seeds", "data", "dataset", "threads", "device")
+_FREE = ("seeds", "seed", "data", "dataset", "threads", "device")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One method on one dataset."""
+class Cell:
+    """One row that is asked for: a method on a dataset."""
 
     dataset: str
     method: str
     published: str | None
-    result: Result
+    config: Config
+    folder: Path
 
 
-def published(task: str) -> dict[str, Any]:
-    """The published table of a task: ``table``, ``note``, and the figures by dataset and method."""
+def published(table: str) -> dict[str, Any]:
+    """A published table: ``title``, ``table``, ``note``, and the figures by dataset and method."""
     text = (files("hypergraph") / "presets" / "published.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
-    if task not in tables:
-        raise unknown_name("table", task, tables)
-    found: dict[str, Any] = tables[task]
+    if table not in tables:
+        raise unknown_name("table", table, TABLES)
+    found: dict[str, Any] = tables[table]
     return found
 
 
+def figures(table: str) -> dict[str, dict[str, str]]:
+    """The published figures of a table, by dataset and method."""
+    return {name: cells for name, cells in published(table).items() if isinstance(cells, dict)}
+
+
 def reproduce(
-    task: str,
+    table: str,
     *,
     datasets: Sequence[str] = (),
     methods: Sequence[str] = (),
     runs: Path = Path("runs"),
     finished: bool = False,
     jobs: int | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    say: Say = lambda text: None,
     **settings: Any,
 ) -> str:
-    """Run a published table, and write it with ours beside as Markdown.
+    """Run a table, and write it with the published figures beside ours as Markdown.
 
     Args:
-        task: ``image``, ``genome``, ``node-clf`` or ``link-pred``.
+        table: One of :data:`TABLES`.
         datasets: By default all of the table; those that are not here are left out, with the reason.
-        methods: Heads or layers; by default all of the table.
-        runs: Where the run folders are. Finished ones are taken as they are, interrupted ones go on.
+        methods: Heads or layers; by default all of the table, and our baselines.
+        runs: Where the run folders are. Finished ones are taken as they are, interrupted ones go on, and
+            those with fewer seeds than asked for get the others.
         finished: Train nothing: take what is finished.
         jobs: How many seeds run side by side.
         say: Told what is being done.
         **settings: Fields of the task's configuration for every run, such as ``seeds`` and ``data``.
     """
-    table = published(task)
-    figures = {name: cells for name, cells in table.items() if isinstance(cells, dict)}
-    rows, missing = [], {}
-    for dataset in datasets or figures:
-        cells: Mapping[str, str] = figures.get(Path(dataset).name, {})
-        for method in methods or cells or next(iter(figures.values())):
-            config = settle(
-                KINDS[task].load_config(), {"dataset": dataset, _chosen(task): method, **settings}
-            )
-            folder = runs / f"{task}-{Path(dataset).stem}-{method}"
-            if finished:
-                if (folder / "result.json").is_file():
-                    rows.append(Row(Path(dataset).stem, method, cells.get(method), _take(folder, config)))
-                continue
-            reason = _absent(config)
-            if reason:
-                missing[dataset] = reason
-                say(f"{dataset} is left out: {reason}")
-                break
-            say(f"{dataset}, {method}: {folder}")
-            result = _run(folder, config, jobs, say)
-            rows.append(Row(Path(dataset).stem, method, cells.get(method), result))
+    if table not in TABLES:
+        raise unknown_name("table", table, (*TABLES, "all"))
+    if table in MEASURED:
+        from hypergraph.tasks import measured
+
+        return measured.measure(table, datasets=datasets, runs=runs, say=say, **settings)
+    rows: list[Row] = []
+    missing: dict[str, str] = {}
+    for cell in _cells(table, datasets, methods, runs, settings):
+        if cell.dataset in missing:
+            continue
+        if finished:
+            if (cell.folder / "result.json").is_file():
+                rows.append(_row(cell, _take(cell.folder, cell.config, say)))
+            continue
+        reason = _absent(cell.config)
+        if reason:
+            missing[cell.dataset] = reason
+            say(f"{cell.dataset} is left out: {reason}")
+            continue
+        say(f"{cell.dataset}, {cell.method}: {cell.folder}")
+        rows.append(_row(cell, _run(cell.folder, cell.config, jobs, say)))
     if not rows:
         why = "; ".join(missing.values()) or f"no finished run below {runs}"
-        raise InputError(f"Nothing to show of {task}: {why}")
-    return markdown(table, task, rows, missing)
+        raise InputError(f"Nothing to show of {table}: {why}")
+    return page(table, published(table), rows, missing)
 
 
-def _chosen(task: str) -> str:
-    return KINDS[task].load_config().chosen
+def _cells(
+    table: str, datasets: Sequence[str], methods: Sequence[str], runs: Path, settings: Mapping[str, Any]
+) -> Iterator[Cell]:
+    cls = KINDS[TRAINED[table]].load_config()
+    known = figures(table)
+    for dataset in datasets or known:
+        name = Path(dataset).stem
+        cells = known.get(name, {})
+        for method in methods or (*(cells or next(iter(known.values()))), *OURS.get(table, ())):
+            chosen = SETTINGS.get(table, {}).get(method) or {cls.chosen: method}
+            config = settle(cls, {"dataset": dataset, **chosen, **settings})
+            folder = runs / f"{table}-{name}-{method.replace(', ', '-').replace(' ', '-')}"
+            yield Cell(name, method, cells.get(method), config, folder)
+
+
+def _row(cell: Cell, result: Result) -> Row:
+    return Row(cell.dataset, cell.method, cell.published, result)
 
 
 def _absent(config: Config) -> str | None:
@@ -101,54 +147,54 @@ def _absent(config: Config) -> str | None:
     return None
 
 
-def _run(folder: Path, config: Config, jobs: int | None, say: Callable[[str], None]) -> Result:
+def _run(folder: Path, config: Config, jobs: int | None, say: Say) -> Result:
+    """The run of a folder with all its seeds: taken, continued, or made."""
     from hypergraph.tasks import runner
     from hypergraph.tasks.run import Run
 
-    if (folder / "result.json").is_file():
-        return _take(folder, config)
-    if (folder / "config.toml").is_file():
+    if not (folder / "config.toml").is_file():
+        return runner.run(config, out=folder, jobs=jobs, say=say)
+    if not (folder / "result.json").is_file():
         _check(folder, Run.open(folder).config.to_dict(), config)
-        return runner.resume(folder, jobs=jobs, say=say)
-    return runner.run(config, out=folder, jobs=jobs, say=say)
+        runner.resume(folder, jobs=jobs, say=say)
+    result = _take(folder, config, say)
+    if len(result.seeds) >= config.seeds:
+        return result
+    # a run is never changed, so more seeds are a run of their own beside it
+    have = len(result.seeds)
+    rest = replace(config, seed=config.seed + have, seeds=config.seeds - have)
+    more = _run(_beside(folder, have), rest, jobs, say)
+    return _joined(result, more)
 
 
-def _take(folder: Path, config: Config) -> Result:
+def _beside(folder: Path, have: int) -> Path:
+    return folder.with_name(f"{folder.name}-from-{have}")
+
+
+def _joined(result: Result, more: Result) -> Result:
+    return replace(result, seeds=[*result.seeds, *more.seeds])
+
+
+def _take(folder: Path, config: Config, say: Say) -> Result:
+    """A finished run, with the seeds of the runs beside it."""
     result = Result.read(folder)
     _check(folder, result.config, config)
+    beside = _beside(folder, len(result.seeds))
+    while (beside / "result.json").is_file():
+        more = Result.read(beside)
+        _check(beside, more.config, config)
+        result = _joined(result, more)
+        beside = _beside(folder, len(result.seeds))
     return result
 
 
 def _check(folder: Path, there: Mapping[str, Any], config: Config) -> None:
-    """Figures in one table are made with the same settings."""
-    here, there = config.to_dict(), renamed(there)
-    for name in sorted((there.keys() | here.keys()) - {*_FREE}):
+    """Figures in one table are made with the same settings; one that is unknown there is at its default."""
+    there = {entry.name: entry.default for entry in fields(config)} | renamed(there)
+    here = config.to_dict()
+    for name in sorted({entry.name for entry in fields(config)} - {*_FREE}):
         if there.get(name) != here.get(name):
             raise InputError(
                 f"{folder}: a run with {name} = {there.get(name)}, not {here.get(name)}; move it away, or "
                 "name another folder with --runs."
             )
-
-
-def markdown(
-    table: Mapping[str, Any], task: str, rows: Sequence[Row], missing: Mapping[str, str] | None = None
-) -> str:
-    """A page of Markdown with the rows in a table."""
-    metric = METRICS[KINDS[task].metric]
-    lines = [
-        f"# {table['title']}",
-        "",
-        f"From `hypergraph reproduce {task} --data FOLDER`, in per cent. Published: Chen et al. 2026, table",
-        f'"{table["table"]}" (five folds). {table["note"]}'.rstrip(),
-        "",
-        f"| dataset | method | seeds | {metric}, ours | {metric}, published | best epoch |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        seeds = row.result.seeds
-        epochs = ", ".join(str(seed["best_epoch"]) for seed in seeds)
-        ours = spread(row.result.mean, row.result.std)
-        cells = (row.dataset, row.method, str(len(seeds)), ours, row.published or "–", epochs)
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [f"\nLeft out: {dataset} ({reason.rstrip('.')})." for dataset, reason in (missing or {}).items()]
-    return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 from hypergraph.datasets import link_split, load_graph, prepare_features
+from hypergraph.datasets.features import recipe_of
 
 
 @pytest.mark.parametrize(("task", "columns"), [("node", 11), ("link", 12)])
@@ -40,6 +41,19 @@ def test_disease_is_normalised_for_nodes_only() -> None:
     data = load_graph("disease", task="link")
     assert torch.equal(prepare_features(data, "link"), data.x)
     assert torch.allclose(prepare_features(load_graph("disease"), "node").to_dense().sum(1), torch.ones(1044))
+
+
+def test_rows_are_divided_or_not_as_asked() -> None:
+    data = load_graph("disease", task="link")
+    x = prepare_features(data, "link", recipe=recipe_of(data, normalize=True))
+    assert torch.allclose(x.sum(1), torch.ones(2665), atol=1e-3)
+    airport = Data(
+        x=torch.tensor([[2.0, 6.0]]), edge_index=torch.zeros(2, 0, dtype=torch.long), name="airport"
+    )
+    raw = prepare_features(airport, "link", recipe=recipe_of(airport, normalize=False))
+    assert raw.shape == (1, 9) and raw[0, :2].tolist() == [2.0, 6.0]
+    published = Data(x=torch.tensor([[3.0, -1.0]]), name="disease-hgcn")
+    assert prepare_features(published, "link").tolist() == [[1.5, -0.5]]
 
 
 def test_own_features_of_both_signs_are_divided_by_their_size() -> None:

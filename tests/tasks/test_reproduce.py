@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hypergraph.errors import InputError
 from hypergraph.nn.registry import HEADS, LAYERS
+from hypergraph.tasks import measured, reproduce_command
 from hypergraph.tasks import reproduce as module
-from hypergraph.tasks.reproduce import published, reproduce
+from hypergraph.tasks.classes import classes
+from hypergraph.tasks.config import NodeConfig, settle
+from hypergraph.tasks.reproduce import figures, published, reproduce
+from hypergraph.tasks.reproduce_page import Row, page
+from hypergraph.tasks.result import Result
+from hypergraph.tasks.tables import TABLES
 
 
 def test_every_published_figure_is_of_a_registered_method() -> None:
@@ -20,9 +28,7 @@ def test_every_published_figure_is_of_a_registered_method() -> None:
         ("image", HEADS, 24),
         ("genome", HEADS, 80),
     ):
-        cells = [
-            cell for cells in published(task).values() if isinstance(cells, dict) for cell in cells.items()
-        ]
+        cells = [cell for cells in figures(task).values() for cell in cells.items()]
         assert len(cells) == count and {method for method, _ in cells} <= set(names)
         assert all(re.fullmatch(r"\d\d\.\d\d( ± \d\.\d\d)?", figure) for _, figure in cells)
     assert published("genome")["prom_core_tata"]["bmlr-l"] == "81.76 ± 1.16"
@@ -46,7 +52,8 @@ def test_runs_are_made_once_and_used_again(tmp_path: Path, monkeypatch: pytest.M
         )
 
     first = table()
-    assert re.search(r"\| digits \| mlr \| 1 \| \d+\.\d\d \| – \| 1 \|", first)
+    row = r"\| digits \| mlr \(ours\) \| 1 \| [\d.]+ \| – \| – \| [\d.]+ \| \d+ \| \d+ \| published \| no \|"
+    assert re.search(row, first)
     assert "Left out: cifar10 (cifar10: no such folder here" in first
     assert first.startswith("# Images\n") and '"Top-1 image classification accuracy' in first
 
@@ -55,7 +62,7 @@ def test_runs_are_made_once_and_used_again(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr("hypergraph.tasks.runner.run", no_training)
     assert table() == first
-    assert table(finished=True).splitlines()[:8] == first.splitlines()[:8]
+    assert table(finished=True).splitlines()[:11] == first.splitlines()[:11]
     with pytest.raises(InputError, match="image-digits-mlr: a run with epochs = 1, not 2; move it away"):
         table(epochs=2)
 
@@ -65,12 +72,99 @@ def test_nothing_to_show(tmp_path: Path) -> None:
         reproduce("genome", runs=tmp_path, finished=True)
 
 
-def test_published_figures_stand_beside_ours() -> None:
+def run(values: list[float], task: str = "genome", metric: str = "mcc", **about: object) -> Result:
     seeds = [
-        {"seed": seed, "test": {"mcc": 0.8 + seed / 100}, "val": {}, "best_epoch": 5, "seconds": 2.0}
-        for seed in (0, 1)
+        {"seed": seed, "test": {metric: value}, "val": {}, "best_epoch": 5, "epochs": 9, "seconds": 2.0}
+        for seed, value in enumerate(values)
     ]
-    result = module.Result("genome", "mcc", {}, {}, "", 0, seeds, 0, {}, 0.0)
-    row = module.Row("prom_core_tata", "bmlr-p", "80.29 ± 1.63", result)
-    text = module.markdown(published("genome"), "genome", [row])
-    assert "| prom_core_tata | bmlr-p | 2 | 80.50 ± 0.71 | 80.29 ± 1.63 | 5, 5 |" in text
+    return Result(task, metric, {"split": "dev", **about}, {}, "", 77, seeds, 0, {}, 0.0)
+
+
+def test_published_figures_stand_beside_ours() -> None:
+    rows = [
+        Row("prom_core_tata", "bmlr-p", "80.29 ± 1.63", run([0.80, 0.81])),
+        Row("prom_core_tata", "pmlr", "80.95 ± 1.47", run([0.70, 0.72])),
+        Row("prom_core_tata", "mlr", None, run([0.5], leaks="some")),
+    ]
+    text = page("genome", published("genome"), rows)
+    assert (
+        "| prom_core_tata | bmlr-p | 2 | 80.50 ± 0.71 | 80.29 ± 1.63 | +0.2 | 2.0 | – | 77 | dev | no |"
+        in text
+    )
+    assert "| prom_core_tata | mlr (ours) | 1 | 50.00 | – | – | 2.0 | – | 77 | dev | yes |" in text
+    assert "| prom_core_tata | pmlr against bmlr-p | 2 | -9.50 | -10.00 to -9.00 | bmlr-p is better |" in text
+    assert "mlr against bmlr-p | 1" not in text
+
+
+def test_more_seeds_are_trained_beside_a_finished_run(tmp_path: Path) -> None:
+    def table(seeds: int) -> str:
+        return reproduce(
+            "node-clf", datasets=["disease"], methods=["bmlr-p"], runs=tmp_path, seeds=seeds, epochs=1, jobs=1
+        )
+
+    assert "| disease | bmlr-p | 1 |" in table(1)
+    assert "| disease | bmlr-p | 3 |" in table(3)
+    assert "| disease | bmlr-p | 3 |" in table(2)  # what is there is shown
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"node-clf-disease-bmlr-p", "node-clf-disease-bmlr-p-from-1"}
+
+
+def test_rows_with_settings_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Baselines stand beside every dataset, and a method may be more than the name of a layer."""
+    asked: list[tuple[str, str, str]] = []
+
+    def noted(folder: Path, config: Any, jobs: object, say: object) -> Result:
+        asked.append((folder.name, config.encoder, getattr(config, "phi", "")))
+        return run([0.9, 0.91], config.task, "auc")
+
+    monkeypatch.setattr(module, "_run", noted)
+    monkeypatch.setattr(module, "_absent", lambda config: None)
+    reproduce("activation", datasets=["cora"], runs=tmp_path)
+    assert asked[1] == ("activation-cora-bfc-p-tanh", "hnn", "tanh") and asked[2][2] == "none"
+    asked.clear()
+    text = reproduce("link-pred", runs=tmp_path, datasets=["airport"])
+    assert ("link-pred-airport-hgcn-with-bfc-p", "hgcn", "tanh") in asked and len(asked) == 11
+    assert "| airport | gcn (ours) |" in text and "| airport | mobius | 2 |" in text
+
+
+def test_a_setting_that_a_run_does_not_know_is_at_its_default(tmp_path: Path) -> None:
+    config = settle(NodeConfig, {"dataset": "cora"})
+    old = {name: value for name, value in config.to_dict().items() if name != "eval_every"}
+    module._check(tmp_path, old, config)
+    with pytest.raises(InputError, match="a run with eval_every = 1, not 2"):
+        module._check(tmp_path, old, replace(config, eval_every=2))
+
+
+def test_measured_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = reproduce("hyperbolicity", datasets=["disease"])
+    assert "| disease | 0 | 0 |" in text
+    monkeypatch.setattr(measured.efficiency, "__defaults__", (1,))
+    text = reproduce("efficiency", datasets=["disease"])
+    found = re.findall(r"\| disease \| ([a-z-]+) \| \d\.\d+ \| \d\.\d+ \| (\d+) \| (\d+) \|", text)
+    assert len(found) == 6 and all(ours == theirs for _, ours, theirs in found)
+
+
+@pytest.mark.slow
+def test_slow_measured_tables(tmp_path: Path) -> None:
+    text = reproduce("heads")
+    assert text.count("| mlr |") == 5 and "| 4096 | 100 | pbmlr-p |" in text
+    text = classes(tmp_path, lambda said: None, numbers=(2,), epochs=1)
+    assert re.search(r"\| bmlr-l \| -?\d+\.\d\d, \d+\.\d\d s \|", text)
+
+
+def test_all_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def made(table: str, **settings: object) -> str:
+        if table == "image":
+            raise InputError("Nothing to show of image.")
+        return f"# {table}\n"
+
+    monkeypatch.setattr(reproduce_command, "reproduce", made)
+    reproduce_command.run_tables("all", tmp_path / "out", finished=False)
+    assert {path.stem for path in (tmp_path / "out").iterdir()} == {*TABLES} - {"image"}
+    assert "image is left out: Nothing to show of image." in capsys.readouterr().err
+    with pytest.raises(InputError, match="All tables have datasets and methods of their own"):
+        reproduce_command.run_tables("all", None, finished=False, datasets=["cora"])
+    with pytest.raises(InputError, match="Unknown table 'node'; did you mean 'node-clf'"):
+        reproduce("node")
