@@ -31,13 +31,14 @@ def measure(
 def hyperbolicity(datasets: Sequence[str], data: str | None, say: Say) -> str:
     """Exact delta beside the published."""
     from hypergraph.hyperbolicity.report import measure as delta
+    from hypergraph.hyperbolicity.settings import DeltaSettings
 
     lines, missing = [], []
     for dataset in datasets or ("disease", "disease-hgcn", "airport", "pubmed", "cora", "citeseer"):
         say(f"delta of {dataset}")
         start = time.monotonic()
         try:
-            result, record = delta(dataset, data=data)
+            result, record = delta(DeltaSettings(dataset=dataset, data=data))
         except InputError as error:
             missing.append(f"\nLeft out: {dataset} ({str(error).rstrip('.')}).")
             continue
