@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,7 +99,9 @@ def reading(path: Path | str, kind: str, remedy: str = "") -> Iterator[None]:
     """
     end = f"; {remedy}." if remedy else "."
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a library's remark on a damaged file is no second sentence
+            yield
     except InputError:
         raise
     except MemoryError as error:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hypergraph.datasets.reading import open_text, reading, regular_file
+from hypergraph.datasets.reading import open_text
 from hypergraph.datasets.tables import _is_number, _ragged, cells_of, mark_of, parquet_columns
 from hypergraph.errors import InputError
+from hypergraph.files import reading, regular_file
 from hypergraph.limits import require
 
 _ENDS = [

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from hypergraph.datasets.stable_random import StableRandom
 from hypergraph.errors import InputError
+from hypergraph.files import reading, regular_file
+from hypergraph.limits import require
 
 ALPHABET = "ACGTN"
 # What each letter of IUPAC may stand for. N is a letter of its own in the benchmarks; U is RNA's T, and a gap
@@ -128,6 +130,7 @@ def load_genome(
                 )
     sizes = [len(record.letters) for part in _PARTS for record in records[part]]
     wanted = length or max(len(record.letters) for record in records["train"])
+    require(2 * len(sizes) * wanted, f"{path}: {len(sizes):,} sequences of {wanted:,} letters each")
     notices = _length_notices(np.array(sizes), wanted)
     index = {label: number for number, label in enumerate(classes)}
     train, dev, test = (_stack(records[part], index, wanted) for part in _PARTS)
@@ -157,7 +160,9 @@ def _part_file(folder: Path, part: str) -> Path:
 
 
 def _read(path: Path) -> Iterator[_Record]:
-    records = list(_read_csv(path) if path.suffix.lower() == ".csv" else _read_fasta(path))
+    require(4 * regular_file(path), str(path))
+    with reading(path, "a CSV or FASTA file in UTF-8"):
+        records = list(_read_csv(path) if path.suffix.lower() == ".csv" else _read_fasta(path))
     if not records:
         raise InputError(f"{path}: no sequences in it.")
     return iter(records)

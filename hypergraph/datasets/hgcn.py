@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from hypergraph.datasets.arrays import GraphArrays, fitting_layout, simple_edges
+from hypergraph.datasets.reading import load_numpy
+from hypergraph.datasets.tables import sparse_parts
 from hypergraph.datasets.unpickle import restricted_load
 from hypergraph.errors import InputError
 
@@ -35,7 +36,7 @@ def read_airport(files: dict[str, Path], task: str) -> GraphArrays:
 
     The class is the fifth feature, cut at 1, 8/7 and 9/7: it is left out of the features for ``"node"``.
     """
-    graph = restricted_load(files["airport.p"], _GLOBALS, aliases=_ALIASES)
+    graph = restricted_load(files["airport.p"], _GLOBALS, aliases=_ALIASES, verified=True)
     index = {node: i for i, node in enumerate(graph._node)}
     features = np.array([attributes["feat"] for attributes in graph._node.values()], dtype=np.float64)
     pairs = np.array([(index[u], index[v]) for u, others in graph._adj.items() for v in others])
@@ -51,13 +52,14 @@ def read_airport(files: dict[str, Path], task: str) -> GraphArrays:
 def read_disease(files: dict[str, Path], task: str) -> GraphArrays:
     """Read HGCN's ``disease_nc`` (for ``"node"``) or ``disease_lp`` (for ``"link"``)."""
     stem = "disease_nc" if task == "node" else "disease_lp"
-    labels = np.load(files[f"{stem}.labels.npy"], allow_pickle=False).astype(np.int64)
+    labels = load_numpy(files[f"{stem}.labels.npy"]).astype(np.int64)
     pairs = np.loadtxt(files[f"{stem}.edges.csv"], dtype=np.int64, delimiter=",", ndmin=2)
-    features_path = files[f"{stem}.feats.npz"]
-    try:
-        features = sp.load_npz(features_path).tocsr().astype(np.float32)
-    except (ValueError, OSError, KeyError) as error:
-        raise InputError(f"{features_path}: not a SciPy sparse matrix ({error}).") from error
+    features_path = files[f"{stem}.feats.npz"]  # no checksum of it is known
+    arrays = load_numpy(features_path)
+    features = sparse_parts(arrays, "", features_path) if isinstance(arrays, dict) else None
+    if features is None:
+        raise InputError(f"{features_path}: not a SciPy sparse matrix; download the file again.")
+    features = features.astype(np.float32)
     if features.shape[0] != len(labels) or not np.isfinite(features.data).all():
         raise InputError(
             f"{features_path}: {len(labels)} finite rows expected, {features.shape[0]} rows found; "

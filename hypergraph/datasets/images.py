@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hypergraph.datasets.stable_random import StableRandom
-from hypergraph.datasets.unpickle import restricted_load
+from hypergraph.datasets.unpickle import ARRAYS, InertArray, restricted_load
 from hypergraph.errors import InputError
+from hypergraph.files import reading, regular_file
+from hypergraph.limits import require
 from hypergraph.progress import progress
 
 # Where the archives of a dataset unpack to.
@@ -26,10 +31,6 @@ FOLDERS = {
 }
 NAMES = ("digits", *FOLDERS)
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".tif", ".tiff"}
-_CIFAR_ALIASES: dict[tuple[str, str], Any] = {
-    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-}
-_CIFAR_GLOBALS = {*_CIFAR_ALIASES, ("numpy", "ndarray"), ("numpy", "dtype")}
 # Decoded once and kept where all of them take no more than this; else decoded batch by batch.
 _KEEP_BYTES = 2 << 30
 TEST_SHARE = 0.2
@@ -64,7 +65,8 @@ class FileImages:
     size: int
 
     def batch(self, index: NDArray[np.int64]) -> NDArray[np.uint8]:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
+            warnings.filterwarnings("ignore", "Image size", Warning)  # decode refuses such an image
             return np.stack(list(pool.map(lambda i: decode(self.paths[i], self.size), index)))
 
     def kept(self) -> Images:
@@ -185,8 +187,12 @@ def _cifar(name: str, names: Path, num_classes: int, parts: Sequence[MemoryImage
     if names.suffix == ".txt" and names.is_file():
         classes = names.read_text(encoding="utf-8").split()
     elif names.is_file():
-        meta = restricted_load(names, _CIFAR_GLOBALS, aliases=_CIFAR_ALIASES)
-        classes = meta["label_names" if num_classes == 10 else "fine_label_names"]
+        key = "label_names" if num_classes == 10 else "fine_label_names"
+        meta = restricted_load(names, set(ARRAYS), aliases=ARRAYS)
+        found = meta.get(key) if isinstance(meta, dict) else None
+        if not isinstance(found, list) or not all(isinstance(label, str) for label in found):
+            raise InputError(f"{names}: no list of names '{key}' in it; download it again.")
+        classes = found
     if len(classes) != num_classes:
         raise InputError(f"{names}: {len(classes)} class names, and the dataset has {num_classes} classes.")
     return ImageData(name, tuple(classes), parts[0], parts[1])
@@ -214,12 +220,11 @@ def _cifar_binary(paths: Sequence[Path], num_classes: int, label_bytes: int) -> 
 def _cifar_pickled(paths: Sequence[Path], num_classes: int) -> MemoryImages:
     pixels, labels = [], []
     for path in paths:
-        _bytes(path)
-        whole = restricted_load(path, _CIFAR_GLOBALS, aliases=_CIFAR_ALIASES)
+        whole = restricted_load(path, set(ARRAYS), aliases=ARRAYS)
         key = "labels" if num_classes == 10 else "fine_labels"
         if not isinstance(whole, dict) or "data" not in whole or key not in whole:
             raise InputError(f"{path}: no 'data' and '{key}' in it; this is no batch of CIFAR-{num_classes}.")
-        images, numbers = np.asarray(whole["data"]), np.asarray(whole[key])
+        images, numbers = _plain(whole["data"], path), _plain(whole[key], path)
         if images.dtype != np.uint8 or images.shape != (len(numbers), 3072):
             raise InputError(
                 f"{path}: truncated, {len(numbers)} labels and pixels of shape {images.shape}; "
@@ -231,6 +236,16 @@ def _cifar_pickled(paths: Sequence[Path], num_classes: int) -> MemoryImages:
     return MemoryImages(np.concatenate(pixels), np.concatenate(labels))
 
 
+def _plain(value: Any, path: Path) -> NDArray[Any]:
+    """The numbers of an array, or of a flat list: one that nests could be made to fill the memory."""
+    with reading(path, "a batch of CIFAR"):
+        if isinstance(value, InertArray):
+            return value.numbers()
+        if not isinstance(value, list) or not all(type(number) is int for number in value):
+            raise InputError(f"{path}: labels that are no list of whole numbers; download it again.")
+        return np.array(value, dtype=np.int64)
+
+
 def _check_labels(path: Path, labels: NDArray[Any], num_classes: int) -> None:
     wrong = np.flatnonzero((labels < 0) | (labels >= num_classes))
     if len(wrong):
@@ -240,6 +255,7 @@ def _check_labels(path: Path, labels: NDArray[Any], num_classes: int) -> None:
 
 
 def _bytes(path: Path) -> bytes:
+    require(3 * regular_file(path), str(path))
     try:
         return path.read_bytes()
     except OSError as error:
@@ -307,16 +323,34 @@ def _annotated(annotations: Path, classes: tuple[str, ...]) -> tuple[list[Path],
     return paths, np.array(labels, dtype=np.int64)
 
 
+_LARGE, _LARGEST = 1 << 24, 89_478_485  # pixels; beyond these Pillow warns of a bomb
+_large = threading.Lock()
+
+
+@contextmanager
+def _one_at_a_time(pixels: int, path: Path) -> Iterator[None]:
+    """Decode large images one after the other, and none that is larger than any photograph."""
+    if pixels > _LARGEST:
+        raise InputError(f"{path}: {pixels:,} pixels, and no more than {_LARGEST:,} are read; scale it down.")
+    with _large if pixels > _LARGE else nullcontext():
+        require(7 * pixels, f"{path}: an image of {pixels:,} pixels")
+        yield
+
+
 def decode(path: Path, size: int) -> NDArray[np.uint8]:
     """One image file as ``(3, size, size)`` bytes: the shorter side scaled, the middle kept."""
     try:
         from PIL import Image, ImageOps
     except ImportError:
         raise InputError("Image files need Pillow: pip install 'hypergraph[image]'.") from None
+    regular_file(path)
     try:
-        with Image.open(path) as image:
+        with Image.open(path) as image, _one_at_a_time(image.width * image.height, path):
             square = ImageOps.fit(image.convert("RGB"), (size, size), Image.Resampling.BILINEAR)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except InputError:
+        raise
+    # Pillow raises nearly anything on a damaged file, from struct.error to SyntaxError.
+    except Exception as error:
         raise InputError(
             f"{path}: not a readable image ({str(error).removesuffix('.')}); replace or remove it."
         ) from error

@@ -13,9 +13,9 @@ import numpy as np
 
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_graph
-from hypergraph.datasets.reading import reading, regular_file
 from hypergraph.datasets.sources import sha256
 from hypergraph.errors import InputError
+from hypergraph.files import reading, regular_file
 from hypergraph.limits import require
 
 _FEATURES = ("x", "feat", "feats", "features")

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_csr, checked_graph
 from hypergraph.datasets.edge_lists import EdgeList, from_columns, read_edge_list, without_header
-from hypergraph.datasets.reading import load_numpy, reading, regular_file
+from hypergraph.datasets.reading import load_numpy
 from hypergraph.datasets.sources import sha256
 from hypergraph.datasets.tables import TEXT, NodeTable, read_nodes, sparse_parts, stem_of, suffix_of
 from hypergraph.errors import InputError
+from hypergraph.files import reading, regular_file
 
 FORMATS = (
     ".csv, .tsv, .txt, .edgelist (edge lists, also as .gz), .parquet, .npz, .graphml, .gml, .gexf, .pt, "

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from hypergraph.datasets.arrays import GraphArrays, simple_edges
-from hypergraph.datasets.unpickle import restricted_load
+from hypergraph.datasets.check import checked_csr
+from hypergraph.datasets.unpickle import ARRAYS, restricted_load
 from hypergraph.errors import InputError
+from hypergraph.files import reading
 
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
@@ -19,35 +20,37 @@ PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 class _Matrix:
     """Stands in for SciPy's matrix: takes the arrays from the pickle and runs nothing."""
 
-    _shape: tuple[int, int]
-    data: NDArray[np.float32]
-    indices: NDArray[np.int32]
-    indptr: NDArray[np.int32]
+    _state: dict[str, Any]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._state = state
 
     def csr(self) -> sp.csr_matrix:
-        return sp.csr_matrix((self.data, self.indices, self.indptr), shape=self._shape, dtype=np.float32)
+        parts = tuple(self._state[part].numbers() for part in ("data", "indices", "indptr"))
+        return sp.csr_matrix(parts, shape=self._state["_shape"], dtype=np.float32)
 
 
-_ALIASES: dict[tuple[str, str], Any] = {
-    ("scipy.sparse.csr", "csr_matrix"): _Matrix,
-    # The module of this function has moved between releases of NumPy.
-    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
-}
-_MATRIX = {*_ALIASES, ("numpy", "ndarray"), ("numpy", "dtype")}
-_ARRAY = _MATRIX - {("scipy.sparse.csr", "csr_matrix")}
+_ALIASES: dict[tuple[str, str], Any] = {("scipy.sparse.csr", "csr_matrix"): _Matrix, **ARRAYS}
+_MATRIX = set(_ALIASES)
+_ARRAY = set(ARRAYS)
 _GRAPH = {("__builtin__", "list"), ("collections", "defaultdict")}
 
 
+def _load(path: Path, allowed: set[tuple[str, str]]) -> Any:
+    return restricted_load(path, allowed, aliases=_ALIASES, verified=True)
+
+
 def read_planetoid(name: str, files: dict[str, Path]) -> GraphArrays:
-    """Read one Planetoid dataset; ``files`` maps ``ind.NAME.x`` etc. to where they are.
+    """Read one Planetoid dataset; ``files`` maps ``ind.NAME.x`` etc. to where they are, verified.
 
     Test nodes that no file describes (CiteSeer has 15) have no features and class 0, as in PyG.
     """
     path = {part: files[f"ind.{name}.{part}"] for part in PARTS}
-    tx, allx = (restricted_load(path[part], _MATRIX, aliases=_ALIASES).csr() for part in ("tx", "allx"))
-    y, ty, ally = (restricted_load(path[part], _ARRAY, aliases=_ALIASES) for part in ("y", "ty", "ally"))
-    graph: dict[int, list[int]] = restricted_load(path["graph"], _GRAPH)
-    test = np.loadtxt(path["test.index"], dtype=np.int64, ndmin=1)
+    with reading(path["x"].parent, f"the Planetoid files of {name}"):
+        tx, allx = (checked_csr(_load(path[part], _MATRIX).csr(), str(path[part])) for part in ("tx", "allx"))
+        y, ty, ally = (_load(path[part], _ARRAY).numbers() for part in ("y", "ty", "ally"))
+        graph: dict[int, list[int]] = _load(path["graph"], _GRAPH)
+        test = np.loadtxt(path["test.index"], dtype=np.int64, ndmin=1)
     if len(test) != tx.shape[0] or test.min() != allx.shape[0]:
         raise InputError(
             f"{path['test.index']}: {len(test)} test nodes from {test.min()} on do not fit the other files "

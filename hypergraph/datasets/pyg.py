@@ -20,9 +20,9 @@ from torch_geometric.data.storage import GlobalStorage
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_csr, checked_graph
 from hypergraph.datasets.own import _node_ids, from_matrix
-from hypergraph.datasets.reading import reading, regular_file
 from hypergraph.datasets.sources import cache_dir, sha256
 from hypergraph.errors import InputError, unknown_name
+from hypergraph.files import reading, regular_file
 from hypergraph.limits import require
 
 # The classes of a Data object, all of them containers.

@@ -1,40 +1,24 @@
-"""Files from elsewhere: what a reader raises becomes one sentence, and what a file takes is known first."""
+"""Text, gzip and NumPy files from elsewhere: what they take is known before it is taken."""
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import math
-import warnings
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hypergraph import files
 from hypergraph.errors import InputError
-from hypergraph.files import first_line, regular_file
+from hypergraph.files import reading, regular_file
 from hypergraph.limits import require, size
 
 # Text that shrinks more than this is no table of edges: it is made to fill the memory.
 _RATIO, _UNSUSPECTED = 100, 64 << 20
-
-
-@contextmanager
-def reading(path: Path | str, kind: str) -> Iterator[None]:
-    """:func:`hypergraph.files.reading`, without warnings.
-
-    Args:
-        path: The file, or what is read.
-        kind: What it should be, such as ``"a GML file"``.
-    """
-    with files.reading(path, kind), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a library's remark on a damaged file is no second sentence
-        yield
 
 
 def open_text(path: Path) -> IO[str]:
@@ -42,37 +26,24 @@ def open_text(path: Path) -> IO[str]:
     require(regular_file(path), str(path))
     if path.suffix.lower() != ".gz":
         return path.open(encoding="utf-8-sig", newline="")
-    unpacked = io.BufferedReader(_Unpacked(path), 1 << 16)
-    return io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
+    _check_unpacked(path)
+    return io.TextIOWrapper(gzip.GzipFile(path), encoding="utf-8-sig", newline="")
 
 
-class _Unpacked(io.RawIOBase):
-    """A gzip file that says when it unpacks to more than any table does."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._packed, self._count = path, path.stat().st_size, 0
-        self._file = gzip.GzipFile(path)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            content = self._file.read(len(buffer))
-        except (EOFError, gzip.BadGzipFile) as error:
-            raise InputError(f"{self._path}: a damaged gzip file ({first_line(error)}).") from error
-        buffer[: len(content)] = content
-        self._count += len(content)
-        if self._count > max(_UNSUSPECTED, _RATIO * self._packed):
-            raise InputError(
-                f"{self._path}: {size(self._packed)} that unpack to more than {size(self._count)}; "
-                "unpack it yourself if you trust it."
-            )
-        return len(content)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+@functools.lru_cache(maxsize=1)  # a table is opened more than once
+def _check_unpacked(path: Path) -> None:
+    """Unpack a gzip file and keep nothing, so that its size is known before it is read."""
+    most = max(_UNSUSPECTED, _RATIO * path.stat().st_size)
+    count = 0
+    with reading(path, "a gzip file"), gzip.GzipFile(path) as file:
+        while count <= most and (block := file.read(1 << 20)):
+            count += len(block)
+    if count > most:
+        raise InputError(
+            f"{path}: {size(path.stat().st_size)} that unpack to more than {size(most)}; unpack it yourself "
+            "if you trust it."
+        )
+    require(count, f"{path}: its text")
 
 
 def load_numpy(path: Path) -> Any:

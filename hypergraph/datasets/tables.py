@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hypergraph.datasets.check import checked_csr
-from hypergraph.datasets.reading import load_numpy, open_text, reading, regular_file
+from hypergraph.datasets.reading import load_numpy, open_text
 from hypergraph.errors import InputError
+from hypergraph.files import reading, regular_file
 from hypergraph.limits import require
 
 TEXT = (".csv", ".tsv", ".txt", ".edgelist", ".edges")

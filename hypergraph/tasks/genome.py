@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hypergraph.datasets.genomes import GenomeData, letter_weights, load_genome
+from hypergraph.limits import require
 from hypergraph.nn.genome import GenomeCNN
 from hypergraph.tasks import classify, metrics
 from hypergraph.tasks.classify_config import GenomeConfig
@@ -38,9 +39,14 @@ class Genome(classify.Classify):
 
     @staticmethod
     def load(config: GenomeConfig) -> GenomeData:
-        return load_genome(
+        data = load_genome(
             config.dataset, data=config.data, length=config.length, split_seed=config.split_seed
         )
+        with torch.device("meta"):  # which takes no memory
+            count = sum(parameter.numel() for parameter in GenomeCNN(data.length).parameters())
+        # weights, gradients, and the two averages of Adam
+        require(16 * count, f"{data.name}: a network for {data.length:,} letters (--length cuts them)")
+        return data
 
     @staticmethod
     def fingerprint(data: GenomeData) -> str:
@@ -54,7 +60,7 @@ class Genome(classify.Classify):
             "split": "dev",
             "sizes": sizes,
             "length": data.length,
-            "classes": len(data.classes),
+            "classes": list(data.classes),
             "notices": list(data.notices),
         }
 

@@ -69,7 +69,7 @@ class Image(classify.Classify):
     @staticmethod
     def about(config: ImageConfig, data: ImageData) -> dict[str, Any]:
         sizes = {"train": len(data.train.labels), "test": len(data.test.labels)}
-        return {"split": "published", "sizes": sizes, "classes": len(data.classes)}
+        return {"split": "published", "sizes": sizes, "classes": list(data.classes)}
 
     def network(self, x: Tensor) -> tuple[Tensor, Tensor]:
         half = self.config.precision == "bfloat16"
