@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import JSON
+from hypergraph.cli.options import DATA_FOLDER, JSON
 from hypergraph.cli.output import print_json
 from hypergraph.errors import InputError
 
 RUN = typer.Argument(metavar="RUN", help="A run folder.")
 RUNS = typer.Argument(metavar="RUN RUN...", help="Run folders of the same task.")
-PREDICTIONS = typer.Option(Path("predictions.csv"), "--out", help="The CSV file to write.")
+PREDICTIONS = typer.Option(
+    Path("predictions.csv"),
+    "--out",
+    help="The file to write: .csv, .tsv, .json, .parquet or .npz; - is standard output.",
+)
+OTHER = typer.Option(None, "--dataset", help="Another graph with the same features, also with new nodes.")
+PAIRS = typer.Option(None, "--pairs", help="A file of pairs of nodes; of link-pred.")
 
 
 @app.command()
@@ -36,12 +43,34 @@ def show(run: Path = RUN, json: bool = JSON) -> None:
 def predict(
     run: Path = RUN,
     out: Path = PREDICTIONS,
+    dataset: str | None = OTHER,
+    data: str | None = DATA_FOLDER,
+    pairs: Path | None = PAIRS,
+    top_links: int | None = typer.Option(
+        None, help="The likeliest new neighbours of each node, so many; of link-pred."
+    ),
+    embedding: bool = typer.Option(False, "--embedding", help="The points of the nodes instead."),
     seed: int | None = typer.Option(None, help="Whose model; by default the best on validation."),
+    json: bool = JSON,
 ) -> None:
-    """Load the model of a run and write its predictions."""
+    """Load the model of a run and write what it predicts: of all nodes, of another graph, of pairs."""
     from hypergraph.tasks.predict import predict as write_predictions
+    from hypergraph.tasks.predict import predictions, records
 
-    typer.echo(f"{write_predictions(run, out, seed)} predictions written to {out}.", err=True)
+    options: dict[str, Any] = {
+        "dataset": dataset,
+        "data": data,
+        "pairs": pairs,
+        "top_links": top_links,
+        "embedding": embedding,
+        "say": lambda text: typer.echo(text, err=True),
+    }
+    if json:
+        print_json(records(predictions(run, seed=seed, **options)))
+        return
+    count = write_predictions(run, out, seed, **options)
+    if str(out) != "-":
+        typer.echo(f"{count} rows written to {out}.", err=True)
 
 
 @app.command()

@@ -134,7 +134,7 @@ def _changes(graph: GraphArrays, simple: SimpleEdges, directed: bool | None) -> 
         (simple.repeated, "{} repeated {edges} dropped"),
         (simple.loops, "{} {loops} dropped"),
         (int((degree == 0).sum()), "{} {nodes} without an edge"),
-        (unlabelled, "{} {nodes} without a label, which never train nor count"),
+        (unlabelled, "{} {nodes} without a label (never trained on nor scored)"),
     ]
     said = []
     for count, text in told:

@@ -113,6 +113,12 @@ class LinkSplit:
     test_neg: Tensor
     _never: PairSet = field(repr=False)
 
+    @classmethod
+    def empty(cls, edge_index: Tensor, num_nodes: int) -> LinkSplit:
+        """No edge in any part: all of them carry messages."""
+        none = torch.empty(2, 0, dtype=torch.long)
+        return cls("none", 0, edge_index, none, none, none, none, none, PairSet(none.numpy(), num_nodes))
+
     def train_neg(self, epoch: int, *, seed: int | None = None) -> Tensor:
         """As many training negatives as training edges, new ones each epoch.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.loader import take_rows
 from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
+from hypergraph.sparse import csr_tensor
 from hypergraph.tasks.config import GraphConfig
 
 if TYPE_CHECKING:
@@ -97,13 +99,66 @@ def about(config: GraphConfig, data: GraphData) -> dict[str, Any]:
     if graph.get("edge_weight") is not None and data.edge_weight is None:
         why = "are left out" if not config.weights else f"are not used by the encoder {config.encoder}"
         notices.append(f"The weights of the edges {why}.")
-    features: dict[str, Any] = {"count": int(data.x.shape[1]), "recipe": data.recipe}
+    features: dict[str, Any] = {"count": int(graph.x.shape[1]), "recipe": data.recipe}
     if graph.get("columns"):
         features["columns"] = list(graph.columns)
     if graph.get("own_columns"):
         features["own_columns"] = True
     kept = {"nodes": int(graph.num_nodes), "edges": graph.edge_index.shape[1] // 2}
     return {"notices": notices, "graph": kept, "features": features, "classes": list(data.classes)}
+
+
+def fitted(config: GraphConfig, kept: dict[str, Any], ids: Any, graph: Data, task: str) -> GraphData:
+    """Another graph as the model of a run takes it: the same columns in the same order, prepared alike.
+
+    Args:
+        config: The run's configuration.
+        kept: What :func:`about` kept.
+        ids: What the nodes of the run's graph are called.
+        graph: The other graph; it has no split.
+        task: ``"node"`` or ``"link"``.
+    """
+    wanted = kept["features"]
+    graph = copy.copy(graph)
+    if wanted.get("own_columns"):
+        graph.x = _columns_of_nodes(graph, [str(node) for node in ids.tolist()])
+    elif wanted.get("columns") and graph.get("columns"):
+        graph.x = _columns_by_name(graph, wanted["columns"])
+    if graph.x.shape[1] != wanted["count"]:
+        raise InputError(
+            f"{graph.name}: {graph.x.shape[1]} features, and the model takes {wanted['count']}; give it the "
+            "columns of its own graph."
+        )
+    x = prepare_features(graph, task, graph.edge_index, recipe=wanted["recipe"])
+    weight = edge_weights(config, graph, graph.edge_index)
+    return GraphData(
+        graph, None, x, graph.edge_index, weight, tuple(kept["classes"]), recipe=wanted["recipe"]
+    )
+
+
+def _columns_of_nodes(graph: Data, known: list[str]) -> Tensor:
+    """One column for every node of the run, which had no features: other nodes have none."""
+    place = {node: column for column, node in enumerate(known)}
+    columns = []
+    for node in map(str, node_ids(graph)):
+        if node not in place:
+            raise InputError(
+                f"{graph.name}: node '{node}' is new, and the model was trained without features, so that it "
+                "knows the nodes of its own graph alone; train on a graph with features."
+            )
+        columns.append(place[node])
+    count = len(columns)
+    return csr_tensor(torch.arange(count + 1), torch.tensor(columns), torch.ones(count), (count, len(known)))
+
+
+def _columns_by_name(graph: Data, wanted: list[str]) -> Tensor:
+    place = {name: column for column, name in enumerate(graph.columns)}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        raise InputError(f"{graph.name}: no feature '{missing[0]}', which the model takes.")
+    if list(graph.columns) == wanted:
+        return graph.x
+    return graph.x.to_dense()[:, [place[name] for name in wanted]]
 
 
 def features(config: GraphConfig, graph: Data, task: str, edge_index: Tensor) -> tuple[Tensor, str | None]:

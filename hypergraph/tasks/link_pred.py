@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hypergraph.datasets import link_split
+from hypergraph.datasets import LinkSplit, link_split
 from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
@@ -24,6 +26,8 @@ from hypergraph.tasks.config import LinkConfig
 from hypergraph.tasks.graph import GraphData
 from hypergraph.tasks.guard import step, telemetry
 from hypergraph.tasks.loop import Schedule
+
+PAIRS = 1 << 20  # that are scored at once
 
 
 class LinkPredictor(nn.Module):
@@ -96,6 +100,12 @@ class LinkPred:
         )
 
     @staticmethod
+    def fitted(config: LinkConfig, kept: dict[str, Any], ids: Any, graph: Any) -> GraphData:
+        """Another graph as the model of a run takes it, of which pairs are predicted."""
+        data = graphs.fitted(config, kept, ids, graph, "link")
+        return replace(data, split=LinkSplit.empty(graph.edge_index, int(graph.num_nodes)))
+
+    @staticmethod
     def fingerprint(data: GraphData) -> str:
         return graphs.fingerprint(data.graph)
 
@@ -122,6 +132,57 @@ class LinkPred:
         x, edge_index, edge_weight = self.batches.around(nodes.cpu())
         _, logits = self.model(x, edge_index, pairs, edge_weight)
         return step(factor * _loss(logits), self.model, self.optimizer)
+
+    @torch.no_grad()
+    def points(self) -> Tensor:
+        """The points of all nodes."""
+        self.model.eval()
+        if self.batches is not None:
+            return self.batches.embed(self.model.encoder)
+        return self.model.encoder(self.x, self.edge_index, self.edge_weight)
+
+    @torch.no_grad()
+    def scores_of(self, z: Tensor, pairs: Tensor) -> Tensor:
+        """The logits of pairs ``(2, count)`` of nodes, in blocks."""
+        blocks = pairs.to(z.device).split(PAIRS, dim=1)
+        return torch.cat([z.new_empty(0), *(self.model.decoder(z, block) for block in blocks)])
+
+    @torch.no_grad()
+    def top_links(
+        self, count: int, report: Callable[[int], None] = lambda done: None
+    ) -> dict[str, NDArray[Any]]:
+        """For every node the ``count`` likeliest nodes that it has no edge to."""
+        z, ids = self.points(), self.data.ids
+        graph = self.data.graph
+        nodes = int(graph.num_nodes)
+        degree = torch.bincount(graph.edge_index[0], minlength=nodes)
+        start = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+        count = min(count, nodes - 1)
+        found: list[tuple[Tensor, Tensor, Tensor]] = []
+        rows = max(1, PAIRS // nodes)
+        for first in range(0, nodes, rows):
+            block = torch.arange(first, min(first + rows, nodes))
+            pairs = torch.cartesian_prod(block, torch.arange(nodes)).T
+            logits = self.scores_of(z, pairs).view(len(block), nodes).cpu()
+            near = graph.edge_index[:, start[first] : start[first + len(block)]]
+            logits[near[0] - first, near[1]] = -torch.inf
+            logits[block - first, block] = -torch.inf
+            best, target = logits.topk(count, dim=1)
+            there = best > -torch.inf
+            found.append((block[:, None].expand_as(target)[there], target[there], best[there]))
+            report(first + len(block))
+        source, target, score = (torch.cat(parts) for parts in zip(*found))
+        return {
+            "source": ids[source.numpy()],
+            "target": ids[target.numpy()],
+            "probability": score.sigmoid().numpy(),
+        }
+
+    def pair_predictions(self, pairs: Tensor) -> dict[str, NDArray[Any]]:
+        """The probability that each pair is an edge."""
+        source, target = self.data.ids[pairs.numpy()]
+        chance = self.scores_of(self.points(), pairs).sigmoid().cpu().numpy()
+        return {"source": source, "target": target, "probability": chance}
 
     @torch.no_grad()
     def _forward(self, part: str) -> tuple[Tensor, Tensor, Tensor]:
@@ -153,7 +214,7 @@ class LinkPred:
         return {part: self._scores(*self._forward(part)[1:]) for part in ("val", "test")}
 
     def embedding(self) -> dict[str, NDArray[Any]]:
-        z, _, _ = self._forward("test")
+        z = self.points()
         graph = self.data.graph
         labels = {} if graph.y is None else {"label": graph.y.numpy(), "classes": np.array(graph.classes)}
         return {

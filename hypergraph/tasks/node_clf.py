@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hypergraph.datasets import default_split, node_split
+from hypergraph.datasets import NodeSplit, default_split, node_split
 from hypergraph.datasets.arrays import UNLABELLED
 from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
@@ -108,6 +109,13 @@ class NodeClf:
         return GraphData(
             graph, split, x, graph.edge_index, weight, graph.classes, recipe=recipe, unprepared=unprepared
         )
+
+    @staticmethod
+    def fitted(config: NodeConfig, kept: dict[str, Any], ids: Any, graph: Any) -> GraphData:
+        """Another graph as the model of a run takes it, which is only predicted."""
+        none = torch.empty(0, dtype=torch.long)
+        data = graphs.fitted(config, kept, ids, graph, "node")
+        return replace(data, split=NodeSplit("none", none, none, none))
 
     @staticmethod
     def fingerprint(data: GraphData) -> str:
