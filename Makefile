@@ -7,7 +7,7 @@ TORCH = $(shell sed -n 's/^torch==//p' constraints.txt)
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' hypergraph/__init__.py)
 COMPILE = --constraints constraints.txt --python $(BIN)/python --generate-hashes --no-annotate
 
-.PHONY: demo test test-slow test-locked bench docs wheel sbom lock audit clean
+.PHONY: demo test test-slow test-ray test-locked bench docs wheel sbom lock audit clean
 
 demo: .venv/ready
 	$(BIN)/hypergraph node-clf --dataset disease --head bmlr-p
@@ -34,6 +34,9 @@ test-locked:
 	$(LOCKED)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(LOCKED)/bin/python -m pip check
 	$(call check,$(LOCKED)/bin)
+
+test-ray: .venv/ready-ray
+	$(BIN)/python -m pytest -k ray tests/tasks/test_executors.py
 
 bench: .venv/ready-dev
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
@@ -85,6 +88,10 @@ audit: .venv/ready-release
 .venv/ready-dev: .venv/torch pyproject.toml
 	$(PIP) -e ".[dev]"
 	touch $@ .venv/ready
+
+.venv/ready-ray: .venv/ready-dev
+	$(PIP) -e ".[dev,ray]"
+	touch $@
 
 .venv/ready-docs: .venv/torch pyproject.toml
 	$(PIP) -e ".[docs]"

@@ -22,6 +22,12 @@ JOBS = typer.Option(
     help="Seeds that run side by side; the numbers do not depend on it.",
     rich_help_panel=RUN_GROUP,
 )
+BACKEND = typer.Option(
+    "local",
+    "--backend",
+    help="Where seeds run side by side: local, or ray for a Ray cluster.",
+    rich_help_panel=RUN_GROUP,
+)
 JSON = typer.Option(
     False,
     "--json",
@@ -61,6 +67,7 @@ HOW: Mapping[str, tuple[Any, Any]] = {
         typer.Option(None, metavar="RUN", help="Continue this interrupted run.", rich_help_panel=RUN_GROUP),
     ),
     "jobs": (int | None, JOBS),
+    "backend": (str, BACKEND),
     "json": (bool, JSON),
 }
 

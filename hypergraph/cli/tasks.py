@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import DATA_FOLDER, JOBS, command, task_options
+from hypergraph.cli.options import BACKEND, DATA_FOLDER, JOBS, command, task_options
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.tables import TABLES
 
@@ -42,6 +42,7 @@ def reproduce(
     runs: Path = TABLE_RUNS,
     finished: bool = typer.Option(False, "--finished", help="Train nothing; show what is finished."),
     jobs: int | None = JOBS,
+    backend: str = BACKEND,
     out: Path | None = TABLE_OUT,
 ) -> None:
     """Run a table of the paper over the datasets at hand, with the published figures beside ours."""
@@ -55,6 +56,7 @@ def reproduce(
         runs=runs,
         finished=finished,
         jobs=jobs,
+        backend=backend,
         seeds=seeds,
         epochs=epochs,
         data=data,

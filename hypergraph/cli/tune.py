@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import DATA_FOLDER, JSON
+from hypergraph.cli.options import BACKEND, DATA_FOLDER, JSON
 from hypergraph.cli.output import print_json
 
 SEARCH = typer.Option(
@@ -29,6 +29,7 @@ def tune(
     trials: int = typer.Option(50, help="How many trials there are to be, with those of earlier calls."),
     seeds: int = typer.Option(3, help="Seeds of a trial; a trial that falls behind ends after fewer."),
     jobs: int = typer.Option(1, help="Trials that run side by side."),
+    backend: str = BACKEND,
     data: str | None = DATA_FOLDER,
     out: Path | None = OUT,
     into: Path | None = INTO,
@@ -43,7 +44,16 @@ def tune(
     given = {"dataset": dataset, "data": data, "seeds": seeds}
     try:
         found = tune_command.tune_from_words(
-            task, given, method, search or (), fixed or (), folder=out, trials=trials, jobs=jobs, say=say
+            task,
+            given,
+            method,
+            search or (),
+            fixed or (),
+            folder=out,
+            trials=trials,
+            jobs=jobs,
+            backend=backend,
+            say=say,
         )
     except KeyboardInterrupt as interrupt:
         say(" ".join(map(str, interrupt.args)))

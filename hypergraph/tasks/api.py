@@ -25,6 +25,7 @@ def node_classification(
     out: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    backend: str = "local",
     say: Callable[[str], None] = lambda text: None,
     **settings: Any,
 ) -> Result:
@@ -37,13 +38,14 @@ def node_classification(
         out: The run folder; by default the next free one under ``runs/``.
         resume: A run folder to continue instead.
         jobs: How many seeds run side by side; the numbers do not depend on it.
+        backend: Where: ``"local"``, or ``"ray"`` for a Ray cluster.
         say: Told in words what matters before training.
         **settings: Fields of :class:`hypergraph.tasks.config.NodeConfig`.
 
     >>> result = node_classification("disease", "bmlr-p", seeds=2)
     >>> result.mean, result.std, result.folder
     """
-    return _run(NodeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, say)
+    return _run(NodeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, backend, say)
 
 
 def link_prediction(
@@ -54,6 +56,7 @@ def link_prediction(
     out: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    backend: str = "local",
     say: Callable[[str], None] = lambda text: None,
     **settings: Any,
 ) -> Result:
@@ -66,7 +69,7 @@ def link_prediction(
 
     The other arguments are those of :func:`node_classification`.
     """
-    return _run(LinkConfig, dataset, {"fc": fc, **settings}, config, out, resume, jobs, say)
+    return _run(LinkConfig, dataset, {"fc": fc, **settings}, config, out, resume, jobs, backend, say)
 
 
 def image_classification(
@@ -77,6 +80,7 @@ def image_classification(
     out: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    backend: str = "local",
     say: Callable[[str], None] = lambda text: None,
     **settings: Any,
 ) -> Result | None:
@@ -96,7 +100,7 @@ def image_classification(
 
     given = {"head": head, **settings}
     if not distributed.launched():
-        return _run(ImageConfig, dataset, given, config, out, resume, jobs, say)
+        return _run(ImageConfig, dataset, given, config, out, resume, jobs, backend, say)
     if resume is None:
         given |= {"dataset": None if dataset is None else os.fspath(dataset)}
         chosen: Config | Path = settle(ImageConfig, given, config)
@@ -113,6 +117,7 @@ def genome_classification(
     out: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    backend: str = "local",
     say: Callable[[str], None] = lambda text: None,
     **settings: Any,
 ) -> Result:
@@ -127,7 +132,7 @@ def genome_classification(
     """
     from hypergraph.tasks.classify_config import GenomeConfig
 
-    return _run(GenomeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, say)
+    return _run(GenomeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, backend, say)
 
 
 def _run(
@@ -138,6 +143,7 @@ def _run(
     out: str | os.PathLike[str] | None,
     resume: str | os.PathLike[str] | None,
     jobs: int | None,
+    backend: str,
     say: Callable[[str], None],
 ) -> Result:
     if jobs is not None and jobs < 1:
@@ -156,14 +162,19 @@ def _run(
     elif dataset is not None:
         given = {"dataset": os.fspath(dataset), **given}
     if resume is not None:
-        return _resume(cls, Path(resume), given, graph, config, out, jobs, say)
+        return _resume(cls, Path(resume), given, graph, config, out, jobs, backend, say)
     from hypergraph.tasks import runner
 
     settings = settle(cls, given, config)
     if cls in (NodeConfig, LinkConfig) and not given.get("dataset") and settings.dataset == DEFAULT_GRAPH:
         say(f"No dataset is given, so this is {DEFAULT_GRAPH}; name another with --dataset.")
     return runner.run(
-        settings, data=_prepare(settings, graph), out=Path(out) if out else None, jobs=jobs, say=say
+        settings,
+        data=_prepare(settings, graph),
+        out=Path(out) if out else None,
+        jobs=jobs,
+        backend=backend,
+        say=say,
     )
 
 
@@ -175,6 +186,7 @@ def _resume(
     config: object,
     out: object,
     jobs: int | None,
+    backend: str,
     say: Callable[[str], None],
 ) -> Result:
     from hypergraph.tasks import runner
@@ -186,7 +198,7 @@ def _resume(
     if folder.config.task != cls.task:
         raise InputError(f"{path}: a run of {folder.config.task}, not of {cls.task}.")
     folder.check_given(portable(given))
-    return runner.resume(path, data=_prepare(folder.config, graph), jobs=jobs, say=say)
+    return runner.resume(path, data=_prepare(folder.config, graph), jobs=jobs, backend=backend, say=say)
 
 
 def _prepare(settings: Config, graph: Any) -> Any:

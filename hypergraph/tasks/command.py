@@ -23,7 +23,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 def run_task(task: str, typed: dict[str, Any]) -> None:
     """Run a task; the result goes to standard output, everything else to standard error."""
     as_json, print_config = typed.pop("json"), typed.pop("print_config")
-    names = ("config", "out", "resume", "jobs")
+    names = ("config", "out", "resume", "jobs", "backend")
     how = {name: typed.pop(name) for name in names}
     if print_config:
         _print_config(task, typed, how["config"], how["resume"])

@@ -75,6 +75,7 @@ def reproduce(
     runs: Path = Path("runs"),
     finished: bool = False,
     jobs: int | None = None,
+    backend: str = "local",
     say: Say = lambda text: None,
     **settings: Any,
 ) -> str:
@@ -88,6 +89,7 @@ def reproduce(
             those with fewer seeds than asked for get the others.
         finished: Train nothing: take what is finished.
         jobs: How many seeds run side by side.
+        backend: Where: ``"local"``, or ``"ray"`` for a Ray cluster.
         say: Told what is being done.
         **settings: Fields of the task's configuration for every run, such as ``seeds`` and ``data``.
     """
@@ -112,7 +114,7 @@ def reproduce(
             say(f"{cell.dataset} is left out: {reason}")
             continue
         say(f"{cell.dataset}, {cell.method}: {cell.folder}")
-        rows.append(_row(cell, _run(cell.folder, cell.config, jobs, say)))
+        rows.append(_row(cell, _run(cell.folder, cell.config, jobs, backend, say)))
     if not rows:
         why = "; ".join(missing.values()) or f"no finished run below {runs}"
         raise InputError(f"Nothing to show of {table}: {why}")
@@ -147,23 +149,23 @@ def _absent(config: Config) -> str | None:
     return None
 
 
-def _run(folder: Path, config: Config, jobs: int | None, say: Say) -> Result:
+def _run(folder: Path, config: Config, jobs: int | None, backend: str, say: Say) -> Result:
     """The run of a folder with all its seeds: taken, continued, or made."""
     from hypergraph.tasks import runner
     from hypergraph.tasks.run import Run
 
     if not (folder / "config.toml").is_file():
-        return runner.run(config, out=folder, jobs=jobs, say=say)
+        return runner.run(config, out=folder, jobs=jobs, backend=backend, say=say)
     if not (folder / "result.json").is_file():
         _check(folder, Run.open(folder).config.to_dict(), config)
-        runner.resume(folder, jobs=jobs, say=say)
+        runner.resume(folder, jobs=jobs, backend=backend, say=say)
     result = _take(folder, config, say)
     if len(result.seeds) >= config.seeds:
         return result
     # a run is never changed, so more seeds are a run of their own beside it
     have = len(result.seeds)
     rest = replace(config, seed=config.seed + have, seeds=config.seeds - have)
-    more = _run(_beside(folder, have), rest, jobs, say)
+    more = _run(_beside(folder, have), rest, jobs, backend, say)
     return _joined(result, more)
 
 

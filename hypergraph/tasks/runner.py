@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import os
-import queue
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hypergraph
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_path
 from hypergraph.progress import progress
 from hypergraph.tasks.config import Config
+from hypergraph.tasks.executors import as_done, check_backend, executor, tell
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.run import Run
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from hypergraph.tasks.loop import Report
 
 Say = Callable[[str], None]
+_START = 3.0  # seconds that a new process takes before it trains
 
 
 def run(
@@ -35,6 +33,7 @@ def run(
     data: Any = None,
     out: Path | None = None,
     jobs: int | None = None,
+    backend: str = "local",
     say: Say = lambda text: None,
 ) -> Result:
     """Start a run and finish it.
@@ -43,18 +42,29 @@ def run(
         config: The configuration.
         data: A dataset that is already loaded; its seeds run in this process.
         out: The run folder; by default the next free one under ``runs/``.
-        jobs: How many seeds run side by side; by default as many as there are cores.
+        jobs: How many seeds run side by side; by default as many as there are cores, once it is known that
+            they take longer than it takes to start a process.
+        backend: ``"local"``, or ``"ray"`` for a Ray cluster.
         say: Told in words what matters before training.
     """
+    check_backend(backend)
     check_device(config.device)
     task = KINDS[config.task].load_task()
     loaded = task.load(config) if data is None else data
     with Run.create(config, task.fingerprint(loaded), out) as folder:
-        return finish(folder, loaded, jobs if data is None else 1, say)
+        return finish(folder, loaded, jobs if data is None else 1, say, backend if data is None else "local")
 
 
-def resume(path: Path, *, data: Any = None, jobs: int | None = None, say: Say = lambda text: None) -> Result:
+def resume(
+    path: Path,
+    *,
+    data: Any = None,
+    jobs: int | None = None,
+    backend: str = "local",
+    say: Say = lambda text: None,
+) -> Result:
     """Continue a run that was interrupted, to the numbers of an uninterrupted one."""
+    check_backend(backend)
     folder = Run.open(path)
     check_device(folder.config.device)
     task = KINDS[folder.config.task].load_task()
@@ -63,7 +73,7 @@ def resume(path: Path, *, data: Any = None, jobs: int | None = None, say: Say = 
     if finished(folder):
         return Result.read(path)
     with folder.hold() as held:
-        return finish(held, loaded, jobs if data is None else 1, say)
+        return finish(held, loaded, jobs if data is None else 1, say, backend if data is None else "local")
 
 
 def finished(folder: Run) -> bool:
@@ -93,7 +103,7 @@ def check_device(name: str) -> None:
         raise InputError(f"The device '{name}' is not available ({reason}); use --device cpu.") from error
 
 
-def finish(folder: Run, data: Any, jobs: int | None, say: Say) -> Result:
+def finish(folder: Run, data: Any, jobs: int | None, say: Say, backend: str = "local") -> Result:
     """Train the seeds that are left of a run that is held, and make the files at its top."""
     start = time.monotonic()
     about = folder.kind.load_task().about(folder.config, data)
@@ -102,15 +112,8 @@ def finish(folder: Run, data: Any, jobs: int | None, say: Say) -> Result:
             say(f"Note: {note}")
     say(f"Run folder: {folder.path}")
     try:
-        pending = folder.pending()
-        done = folder.config.seeds - len(pending)
-        jobs = min(jobs or _cores(folder.config), len(pending))
         with progress(folder.config.task, folder.config.seeds) as bar:
-            if jobs > 1:
-                _side_by_side(folder, pending, jobs, lambda extra, note: bar(done + extra, note))
-            else:
-                for i, seed in enumerate(pending):
-                    run_seed(folder, seed, data, _at(bar, done + i, seed))
+            _train(folder, data, jobs, backend, bar)
         return folder.finish(time.monotonic() - start)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_hint(folder)) from None
@@ -123,6 +126,44 @@ def finish(folder: Run, data: Any, jobs: int | None, say: Say) -> Result:
         if isinstance(error, OSError):
             said = f"{error.filename or folder.path}: {error.strerror}."
         raise InputError(f"{said} {_hint(folder)}") from error
+
+
+def _train(folder: Run, data: Any, jobs: int | None, backend: str, bar: Any) -> None:
+    """Train the seeds that are left: here, or in other processes."""
+    pending = folder.pending()
+    total, here = folder.config.seeds, backend == "local"
+    most = min(jobs or _cores(folder.config), len(pending))
+    if here and (most == 1 or jobs is None):
+        # Seeds that are shorter than the start of a process are done before it would be there.
+        enough = None if most == 1 else time.monotonic() + _START
+        pending = _one_by_one(folder, pending, data, enough, bar)
+        most = min(most, len(pending))
+    if pending:
+        done = total - len(pending)
+        _side_by_side(folder, pending, most, backend, lambda extra, note: bar(done + extra, note))
+
+
+class _Enough(Exception):
+    """A seed takes longer than was to be waited for; it goes on from its checkpoint elsewhere."""
+
+
+def _one_by_one(folder: Run, seeds: list[int], data: Any, enough: float | None, bar: Any) -> list[int]:
+    """Train seeds in this process, until ``enough`` by the clock; those that are left."""
+    done = folder.config.seeds - len(seeds)
+    for i, seed in enumerate(seeds):
+        shown = _at(bar, done + i, seed)
+
+        def report(fraction: float, note: str, shown: Report = shown, i: int = i) -> None:
+            shown(fraction, note)
+            late = enough is not None and time.monotonic() > enough
+            if late and fraction < 1 and len(seeds) - i > 1:
+                raise _Enough
+
+        try:
+            run_seed(folder, seed, data, report)
+        except _Enough:
+            return seeds[i:]
+    return []
 
 
 def _hint(folder: Run) -> str:
@@ -198,70 +239,54 @@ def alone(config: Config, seed: int) -> Iterator[None]:
                 torch.set_default_dtype(dtype)
 
 
-def _side_by_side(folder: Run, seeds: list[int], jobs: int, report: Callable[[float, str], None]) -> None:
-    """Give the seeds to ``jobs`` worker processes, each the next one when it is ready."""
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    news: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    for seed in seeds:
-        waiting.put(seed)
-    workers = [_start_worker(folder) for _ in range(jobs)]
-    try:
-        for worker in workers:
-            threading.Thread(target=_serve, args=(worker, waiting, news), daemon=True).start()
-        fractions = dict.fromkeys(seeds, 0.0)
-        errors: list[str] = []
-        idle = 0
-        while idle < jobs:
-            message = news.get()
-            if "fraction" in message:
-                fractions[message["seed"]] = message["fraction"]
-                report(sum(fractions.values()), f"seed {message['seed']} {message['note']}")
-            elif "error" in message:
-                errors.append(f"seed {message['seed']}: {message['error']}")
-            idle += "idle" in message
-        if errors:
-            raise InputError(" ".join(errors))
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.__exit__(None, None, None)  # waits, and closes the pipes
-
-
-def _start_worker(folder: Run) -> subprocess.Popen[str]:
-    paths = [str(Path(hypergraph.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    return subprocess.Popen(
-        [sys.executable, "-m", "hypergraph.tasks.worker", str(folder.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        pass_fds=() if folder.lock is None else (folder.lock,),
-    )
-
-
-def _serve(
-    worker: subprocess.Popen[str],
-    waiting: queue.SimpleQueue[int],
-    news: queue.SimpleQueue[dict[str, Any]],
+def _side_by_side(
+    folder: Run, seeds: list[int], jobs: int, backend: str, report: Callable[[float, str], None]
 ) -> None:
-    """Feed one worker until no seed is left or one fails; pass on what it says."""
-    assert worker.stdin and worker.stdout
-    try:
-        while True:
-            seed = waiting.get_nowait()
-            said: dict[str, Any] = {}
+    """Give the seeds to other processes."""
+    config = folder.config
+    fractions = dict.fromkeys(seeds, 0.0)
+
+    def heard(seed: int, fraction: float, note: str) -> None:
+        fractions[seed] = fraction
+        report(sum(fractions.values()), f"seed {seed} {note}")
+
+    gpus = int(config.device.startswith("cuda"))
+    errors = []
+    with executor(backend, jobs, threads=config.threads, gpus=gpus, lock=folder.lock) as running:
+        path = str(folder.path.absolute())
+        futures = {running.submit(train_seed, path, seed): seed for seed in seeds}
+        for future in as_done(running, futures, heard):
             try:
-                print(seed, file=worker.stdin, flush=True)
-                while not said.keys() & {"done", "error"}:
-                    said = json.loads(worker.stdout.readline())
-                    news.put(said)
-            except (OSError, ValueError):
-                code = worker.wait()
-                news.put({"seed": seed, "error": f"its process ended with code {code}."})
-                return
-            if "error" in said:
-                return
-    except queue.Empty:
-        pass
-    finally:
-        news.put({"idle": True})
+                future.result()
+                heard(futures[future], 1.0, "finished")
+            except InputError as error:
+                errors.append(f"seed {futures[future]}: {error}")
+    if errors:
+        raise InputError(" ".join(errors))
+
+
+def train_seed(path: str, seed: int) -> None:
+    """Train one seed of a run folder, in a process that may know nothing of it yet."""
+    told = 0.0
+
+    def report(fraction: float, note: str) -> None:
+        nonlocal told
+        if time.monotonic() - told > 0.1:
+            told = time.monotonic()
+            tell(seed, fraction, note)
+
+    try:
+        folder, data = _opened(path, (Path(path) / "config.toml").stat().st_mtime_ns)
+        run_seed(folder, seed, data, report)
+    except OSError as error:
+        raise InputError(f"{error.filename or path}: {error.strerror}.") from error
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(path: str, changed: int) -> tuple[Run, Any]:
+    """A run folder and its data, for several seeds in one process."""
+    folder = Run.open(Path(path))
+    task = folder.kind.load_task()
+    data = task.load(folder.config)
+    folder.check_data(task.fingerprint(data))  # it may have changed since the run began
+    return folder, data

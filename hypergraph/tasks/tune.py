@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-import multiprocessing
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from hypergraph.errors import InputError
 from hypergraph.files import atomic_write_text
 from hypergraph.progress import progress
 from hypergraph.tasks.config import Config, read_toml
+from hypergraph.tasks.executors import check_backend, executor
 from hypergraph.tasks.keeper import Keeper, Progress
 from hypergraph.tasks.kinds import KINDS, METRICS
 from hypergraph.tasks.search_space import Choice, Range, describe
@@ -61,6 +61,7 @@ def tune(
     folder: Path,
     trials: int = 50,
     jobs: int = 1,
+    backend: str = "local",
     say: Say = lambda text: None,
 ) -> Tuned:
     """Search, or go on with the search in ``folder``, until it has ``trials`` finished trials.
@@ -71,9 +72,11 @@ def tune(
         folder: Where the study is kept (``study.db``, ``config.toml``, ``best.toml``, ``trials.png``).
         trials: How many trials there are to be, those of earlier calls included.
         jobs: How many trials run side by side.
+        backend: ``"local"``, or ``"ray"`` for a Ray cluster.
         say: Told in words what is being done.
     """
     optuna = _optuna()
+    check_backend(backend)
     if config.task == "image":
         raise InputError(
             "Image datasets have no validation part (what publications call so is the test set), so a search "
@@ -87,7 +90,7 @@ def tune(
     with progress("tune", trials) as bar:
         search = _Search(study, config, space, trials, bar)
         try:
-            with _workers(jobs) as submit:
+            with _workers(jobs, backend, config.threads) as submit:
                 search.run(submit, jobs)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
@@ -254,19 +257,13 @@ def _data(config: Config) -> Any:
 
 
 @contextmanager
-def _workers(jobs: int) -> Iterator[Callable[..., Future[float]]]:
+def _workers(jobs: int, backend: str, threads: int) -> Iterator[Callable[..., Future[float]]]:
     """How a seed is started: in this process, or in one of ``jobs`` others."""
-    if jobs == 1:
+    if jobs == 1 and backend == "local":
         yield _at_once
         return
-    # Not forked: torch's threads do not survive that.
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        try:
-            yield pool.submit
-        except BaseException:
-            for process in list(pool._processes.values()):
-                process.terminate()
-            raise
+    with executor(backend, jobs, threads=threads) as running:
+        yield running.submit
 
 
 def _at_once(function: Callable[..., float], *args: Any) -> Future[float]:

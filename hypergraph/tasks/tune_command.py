@@ -28,6 +28,7 @@ def tune_from_words(
     folder: Path | None = None,
     trials: int = 50,
     jobs: int = 1,
+    backend: str = "local",
     say: Say = lambda text: None,
 ) -> Tuned:
     """:func:`~hypergraph.tasks.tune.tune` with what was typed.
@@ -58,7 +59,7 @@ def tune_from_words(
     config = settle(cls, stays)
     if folder is None:
         folder = Path("runs") / f"tune-{task}-{Path(config.dataset).stem}-{getattr(config, cls.chosen)}"
-    return tune(config, space, folder=folder, trials=trials, jobs=jobs, say=say)
+    return tune(config, space, folder=folder, trials=trials, jobs=jobs, backend=backend, say=say)
 
 
 def write_preset(path: Path, tuned: Tuned, command: Sequence[str]) -> str:
