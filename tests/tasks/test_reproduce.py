@@ -113,7 +113,7 @@ def test_rows_with_settings_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
     """Baselines stand beside every dataset, and a method may be more than the name of a layer."""
     asked: list[tuple[str, str, str]] = []
 
-    def noted(folder: Path, config: Any, jobs: object, say: object) -> Result:
+    def noted(folder: Path, config: Any, jobs: object, backend: str, say: object) -> Result:
         asked.append((folder.name, config.encoder, getattr(config, "phi", "")))
         return run([0.9, 0.91], config.task, "auc")
 
