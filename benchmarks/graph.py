@@ -99,7 +99,7 @@ def twins(features: int, classes: int) -> tuple[Model, Model]:
     official.head.load_state_dict(ours.head.state_dict())
     with torch.no_grad():
         for conv, weight in zip(ours.encoder.layers, official.encoder.weights):
-            weight.copy_(conv.linear.weight)
+            weight.copy_(conv.fc.weight)
     return ours, official
 
 
@@ -164,7 +164,7 @@ def loss(names: list[str], data: str | None) -> None:
                 models[1].encoder.ball.margin = margin
                 with torch.no_grad():
                     for conv, bias in zip(models[0].encoder.layers, models[1].encoder.biases):
-                        conv.linear.bias.copy_(bias.normal_(std=1e-2))
+                        conv.fc.bias.copy_(bias.normal_(std=1e-2))
                 matrix = normalized_adjacency(edge_index, num_nodes=len(y), dtype=dtype).csr.to_sparse_coo()
                 z = x.to(dtype)
                 for model, features, graph in zip(models, (z, z.to_dense()), (edge_index, matrix)):

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 from hypergraph.geometry import poincare
-from hypergraph.nn import HEADS, LAYERS, make_head, make_linear
+from hypergraph.nn import FCS, HEADS, make_fc, make_head
 
 BATCH, FEATURES, CLASSES = 256, 512, 1000
 LIMITS = {
@@ -180,8 +180,8 @@ def main() -> None:
         )
 
     layers: Contestants = {"nn.Linear": entry(nn.Linear(FEATURES, FEATURES))}
-    layers |= {name: entry(make_linear(name, FEATURES, FEATURES)) for name in LAYERS}
-    layers["poincare-fc, bias=False"] = entry(make_linear("poincare-fc", FEATURES, FEATURES, bias=False))
+    layers |= {name: entry(make_fc(name, FEATURES, FEATURES)) for name in FCS}
+    layers["poincare-fc, bias=False"] = entry(make_fc("poincare-fc", FEATURES, FEATURES, bias=False))
     layers["poincare-fc in HypLL"] = entry(HypllLinear())
     layers["mobius in geoopt"] = entry(GeooptLinear())
     times = race(layers, rounds)

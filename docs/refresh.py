@@ -16,12 +16,12 @@ sys.path.insert(0, str(ROOT))
 
 def heads() -> str:
     """The registry as two Markdown tables."""
-    from hypergraph.nn.registry import HEADS, LAYERS
+    from hypergraph.nn.registry import FCS, HEADS
 
     lines = []
     for title, counts, entries in (
         ("head", "n features, C classes", HEADS),
-        ("linear layer", "n → m, without the gyro bias", LAYERS),
+        ("linear layer", "n → m, without the gyro bias", FCS),
     ):
         lines += [
             f"| {title} | model | what it computes | parameters ({counts}) | from |",

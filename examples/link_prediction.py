@@ -26,7 +26,7 @@ def main() -> None:
     chosen = torch.randperm(edges.size(1))
     train, test = edges[:, chosen[:300]], edges[:, chosen[300:]]
     space = Lorentz(K=-1.0)
-    encoder = HNN(features.size(1), 8, 2, space, linear="bfc-l")
+    encoder = HNN(features.size(1), 8, 2, space, fc="bfc-l")
     decoder = FermiDirac(space)
     optimizer = torch.optim.Adam(encoder.parameters(), lr=0.01)
     for _ in range(150):

@@ -51,11 +51,17 @@ class SparseMatrix:
         # the compiler may look at these, and not at the two above
         self._parts = (*_parts(self.csr), *_parts(self.transposed))
         self.shape = (csr.shape[0], csr.shape[1])
+        self._sq_norms: Tensor | None = None
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of the values."""
         return self._parts[2].dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the values are."""
+        return self._parts[2].device
 
     @property
     def T(self) -> SparseMatrix:
@@ -64,6 +70,7 @@ class SparseMatrix:
         other.csr, other.transposed = self.transposed, self.csr
         other._parts = (*self._parts[3:], *self._parts[:3])
         other.shape = self.shape[::-1]
+        other._sq_norms = None
         return other
 
     def __matmul__(self, x: Tensor) -> Tensor:
@@ -90,8 +97,12 @@ class SparseMatrix:
         return self.shape[dim]
 
     def sq_norms(self) -> Tensor:
-        """The squared norm of every row: shape ``(rows,)``."""
-        return _row_sums(self._parts[0], self._parts[2].square())
+        """The squared norm of every row: shape ``(rows,)``; kept, since the matrix does not change."""
+        if torch.compiler.is_compiling():
+            return _row_sums(self._parts[0], self._parts[2].square())
+        if self._sq_norms is None:
+            self._sq_norms = _row_sums(self._parts[0], self._parts[2].square())
+        return self._sq_norms
 
     def to(self, *args: Any, **kwargs: Any) -> SparseMatrix:
         """On another device or of another type, as :meth:`torch.Tensor.to`."""
@@ -99,6 +110,58 @@ class SparseMatrix:
 
     def __repr__(self) -> str:
         return f"SparseMatrix({self.shape[0]}, {self.shape[1]}, nnz={self._parts[2].numel()})"
+
+
+class SparseRows:
+    """Constant sparse vectors, each times its number: tangent vectors that a map at the origin has scaled.
+
+    Args:
+        matrix: one vector a row.
+        factor: one number for all, or one for each, ``(rows, 1)``, through which gradients flow.
+    """
+
+    def __init__(self, matrix: SparseMatrix, factor: float | Tensor = 1.0) -> None:
+        self.matrix = matrix
+        self.factor = factor
+
+    def scaled(self, factor: float | Tensor) -> SparseRows:
+        """Each vector times one more number."""
+        if isinstance(factor, float) and factor == 1:
+            return self
+        return SparseRows(self.matrix, factor * self.factor)
+
+    def product(self, weight: Tensor) -> Tensor:
+        """The inner products with the rows of a dense matrix."""
+        product = spmm(self.matrix, weight.T)
+        return product if isinstance(self.factor, float) and self.factor == 1 else self.factor * product
+
+    def sq_norm(self) -> Tensor:
+        """The squared norms, ``(rows, 1)``."""
+        square = self.matrix.sq_norms().unsqueeze(-1)
+        if isinstance(self.factor, float):
+            return square if self.factor == 1 else self.factor**2 * square
+        return self.factor.square() * square
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As of a tensor."""
+        return self.matrix.shape
+
+    def size(self, dim: int | None = None) -> Any:
+        """As of a tensor."""
+        return self.shape if dim is None else self.shape[dim]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the numbers."""
+        return self.matrix.dtype
+
+    def dense(self) -> Tensor:
+        """The vectors as a tensor."""
+        return self.factor * self.matrix.csr.to_dense()
+
+    def __repr__(self) -> str:
+        return f"SparseRows({self.matrix})"
 
 
 def _parts(csr: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -132,7 +195,7 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
 
 
 def _multiply(csr: Tensor, x: Tensor) -> Tensor:
-    if torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled(x.device.type):
+    if torch.is_autocast_enabled(x.device.type):
         with torch.autocast(x.device.type, enabled=False):  # there is no sparse product in half precision
             return _multiply(csr, x.to(csr.dtype))
     # csr @ x would fill a matrix with zeros and copy it before the product

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.ways import WAYS, way
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +29,10 @@ def real_data(request: pytest.FixtureRequest) -> Callable[[str], Path | None]:
         return None if name in ("cora", "disease") else request.getfixturevalue("data_dir")
 
     return folder
+
+
+@pytest.fixture(params=WAYS)
+def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run the test by kernels, at any size, and by definitions."""
+    with way(request.param):
+        yield

@@ -22,7 +22,7 @@ def list_heads(json: bool = JSON) -> None:
 @app.command("layers")
 def list_layers(json: bool = JSON) -> None:
     """List the linear layers: space, formula in words, parameters, FLOPs, reference."""
-    _list_entries(registry.LAYERS, json)
+    _list_entries(registry.FCS, json)
 
 
 def _list_entries(entries: Mapping[str, registry.Entry], json: bool) -> None:

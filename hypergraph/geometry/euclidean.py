@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.fused import nonzero, products
-from hypergraph.geometry.numerics import Scalar, ordinary, safe_sqrt, unit
+from hypergraph.geometry.numerics import Scalar, operator, unit
+from hypergraph.geometry.radial import safe_sqrt
 from hypergraph.geometry.rows import dot, sq_norm
+from hypergraph.sparse import SparseRows
 
 
 def project(x: Tensor, *, K: Scalar) -> Tensor:
@@ -80,14 +81,11 @@ def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     return z
 
 
-def busemann(
-    x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
-) -> Tensor:
-    r""":math:`B^v(x) = -\langle x, v\rangle`, and with a scale and an offset for each row of v, their affine
-    function of it."""
-    inner, norms = products(x, ordinary(v))
-    value = inner * (-scale / nonzero(norms))
-    return value if offset is None else value + offset
+@operator
+def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`B^v(x) = -\langle x, v\rangle` for unit rows of v; a row of another length stands for its
+    direction."""
+    return horospheres(x, v, K=K)
 
 
 def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
@@ -97,7 +95,7 @@ def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> 
 
 def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     """The signed distance to the hyperplane through p orthogonal to a."""
-    return dot(x - p, unit(ordinary(a))).squeeze(-1)
+    return dot(x - p, unit(a)).squeeze(-1)
 
 
 def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
@@ -112,3 +110,32 @@ def frechet_mean(
 ) -> Tensor:
     """The weighted mean: in flat space no iteration is needed."""
     return centroid(x, weights, K=K)
+
+
+def _product(x: Tensor | SparseRows, weight: Tensor) -> Tensor:
+    return x.product(weight) if isinstance(x, SparseRows) else x @ weight.mT
+
+
+@operator
+def horospheres(
+    x: Tensor | SparseRows,
+    weight: Tensor,
+    scale: Tensor | None = None,
+    offset: Tensor | None = None,
+    *,
+    K: Scalar,
+) -> Tensor:
+    """Scale times the Busemann function of the direction of each row of the weight, plus the offset."""
+    value = _product(x, unit(weight)) * -(1.0 if scale is None else scale)
+    return value if offset is None else value + offset
+
+
+@operator
+def hyperplanes(
+    x: Tensor | SparseRows, weight: Tensor, offset: Tensor, scale: Tensor | None = None, *, K: Scalar
+) -> Tensor:
+    """Scale (or the norm of the normal) times the signed distance to the hyperplane with this normal at this
+    distance from the origin."""
+    norms = torch.linalg.vector_norm(weight, dim=-1)
+    scale = norms if scale is None else scale
+    return scale * (_product(x, weight) / torch.where(norms == 0, 1.0, norms) - offset)

@@ -19,15 +19,14 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, finite, finite_dot
+from hypergraph.geometry.numerics import Scalar
 from hypergraph.geometry.rows import combine, dot, sq_norm, times
 
 
 def scaled_dot(factor: Scalar, vector: Tensor, u: Tensor) -> Tensor:
-    """The product of ``factor * vector`` with u; where u is not too long, finite also for vectors of which
-    the factor leaves nothing."""
-    if isinstance(factor, Tensor):
-        return factor * finite_dot(vector, u)
+    """The product of ``factor * vector`` with u."""
+    if isinstance(factor, Tensor):  # some vectors are beyond the limit: their own products may overflow
+        return dot(times(factor, vector), u)
     return times(factor, dot(vector, u))
 
 
@@ -60,8 +59,7 @@ def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tu
     :math:`\alpha = 1 + s^2\langle x, y\rangle` it is :math:`z + 2(\alpha B z + B^2 z)/(g_x g_y + W)`.
     """
     factor = 2 / (x_gap * y_gap + ww)
-    # bounded, so that no finite z overflows
-    xz, wz = (finite(factor * product, 1e30) for product in (xz, wz))
+    xz, wz = factor * xz, factor * wz
     # alpha and s^2 <x, w> are (g_x + g_y + W) / 2 and (g_y - g_x + W) / 2
     return (y_gap + ww) * wz - ww * xz, x_gap * xz + (1 - x_gap) * wz
 
@@ -69,6 +67,5 @@ def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tu
 def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`."""
     w, ww = chord(x, y, K)
-    xz = times(x.factor, finite_dot(x.vector, z))
-    on_x, on_w = turn(x.gap, y.gap, ww, -K * xz, -K * finite_dot(w, z))
+    on_x, on_w = turn(x.gap, y.gap, ww, -K * x.dot(z), -K * dot(w, z))
     return combine(times(x.factor, on_x), x.vector, -on_w, w, z)

@@ -14,26 +14,22 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import gyro, sheet
-from hypergraph.geometry.fused import nonzero, products, tail
+from hypergraph.geometry import gyro
 from hypergraph.geometry.gyro import Point
+from hypergraph.geometry.kernels import SheetDist, SheetDist0, SheetProject, with_kernel
 from hypergraph.geometry.numerics import (
     Scalar,
-    asinhc,
-    bounded,
-    cap,
+    bound,
+    bound_length,
     distance_limit,
-    finite_dot,
-    inverse_radius,
     operator,
-    ordinary,
     per_point,
     radius_limit,
     raised,
-    safe_sqrt,
-    sinhc,
     unit,
 )
+from hypergraph.geometry.planes import horospheres
+from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
 from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
 
 
@@ -42,9 +38,13 @@ def from_space(x_s: Tensor, *, K: Scalar) -> Tensor:
     return torch.cat([(1 - K * sq_norm(x_s)).sqrt() / (-K) ** 0.5, x_s], -1)
 
 
+def _sinh_limit(x: Tensor) -> float:
+    return math.sinh(distance_limit(x.dtype))
+
+
 def _bounds(x_s: Tensor, K: Scalar, time: Tensor | None = None) -> tuple[Scalar, Tensor]:
     r"""The factor that brings spatial coordinates inside the limit; :math:`c = \cosh(s\,d(x, 0))` there."""
-    factor, q = bounded(x_s, K, math.sinh(distance_limit(x_s.dtype)), time)
+    factor, q = bound(x_s, K, _sinh_limit(x_s), time)
     return factor, (1 + q).sqrt()
 
 
@@ -90,8 +90,7 @@ def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
 def _cut(u: Tensor) -> tuple[Tensor, Tensor]:
     """The spatial part of a tangent vector, cut to a length whose square is finite; and 0, or NaN where its
     time, which follows from the rest, is NaN."""
-    u_s = u[..., 1:]
-    return times(cap(u_s), u_s), 0 * u[..., :1].detach()
+    return bound_length(u[..., 1:]), 0 * u[..., :1].detach()
 
 
 def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
@@ -106,10 +105,17 @@ def _half_chord(x: Point, y: Point, K: Scalar) -> Tensor:
     return gyro.chord(x, -y, K)[1] / (x.gap * y.gap)
 
 
+@with_kernel(SheetProject())
+def _project(x: Tensor, K: Scalar, limit: float) -> Tensor:
+    x_s = x[..., 1:]
+    factor, q = bound(x_s, K, limit, x[..., :1])
+    return join((1 + q).sqrt() / (-K) ** 0.5, factor, x_s)
+
+
 @operator
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
-    return sheet.project(x, K)
+    return _project(x, K, _sinh_limit(x))
 
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:
@@ -123,7 +129,7 @@ def contains(x: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = [\cosh(sr)/s,\ \sinh(sr)\,u/(sr)]`, :math:`r = \lVert u\rVert`."""
-    factor, q = bounded(u, K, distance_limit(u.dtype))
+    factor, q = bound(u, K, distance_limit(u.dtype))
     sinh_over = sinhc(q)
     return _point(_Point(u, times(factor, sinh_over), (1 + q * sinh_over.square()).sqrt()), K)
 
@@ -132,7 +138,7 @@ def exp0(u: Tensor, *, K: Scalar) -> Tensor:
 def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \sinh^{-1}(s\lVert x_s\rVert)\, x_s / (s\lVert x_s\rVert)`, an n-vector."""
     x_s = x[..., 1:]
-    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
+    factor, q = bound(x_s, K, _sinh_limit(x), x[..., :1])
     return times(times(factor, asinhc(q)), x_s)
 
 
@@ -140,19 +146,43 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r"""The Minkowski product :math:`\langle u, v\rangle_L = \langle u_s, v_s\rangle - u_t v_t`."""
     signs = torch.cat([u.new_full((1,), -1.0), u.new_ones(u.size(-1) - 1)])
-    return finite_dot(u * signs, v).squeeze(-1)
+    return dot(bound_length(u) * signs, bound_length(v)).squeeze(-1)
+
+
+@with_kernel(SheetDist())
+def _dist(x: Tensor, y: Tensor, K: Scalar, limit: float) -> Tensor:
+    s = (-K) ** 0.5
+    top = 1 + math.cosh(limit)
+    ratio = (1 + s * x[..., :1]).clamp(2, top) / (1 + s * y[..., :1]).clamp(2, top)
+    # w is exactly 0 at coinciding points, and p is cosh(s d) - 1
+    w = combine(1.0, bound_length(x[..., 1:]), -ratio, bound_length(y[..., 1:]))
+    p = -K * sq_norm(w) / (2 * ratio)
+    q = torch.where(p > math.cosh(2 * limit), math.cosh(2 * limit), p) / 2
+    return (2 / s * safe_sqrt(q) * asinhc(q)).squeeze(-1)
 
 
 @operator
 def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
-    r""":math:`\frac{2}{s}\sinh^{-1}` of half the chord, equal to the form with :math:`\cosh^{-1}`."""
-    return sheet.dist(x, y, K)
+    r""":math:`\frac{2}{s}\sinh^{-1}` of half the chord, equal to the form with :math:`\cosh^{-1}`.
+
+    The chord is the length of one vector, so nothing cancels: with
+    :math:`w = x_s - \frac{1 + s x_t}{1 + s y_t} y_s`,
+    :math:`\cosh(s\,d) - 1 = \frac{s^2}{2} \frac{1 + s y_t}{1 + s x_t} \lVert w\rVert^2`. It uses the time
+    coordinates, of which it needs the leading digits only. Its derivatives are those along the sheet.
+    """
+    return _dist(x, y, K, distance_limit(x.dtype))
+
+
+@with_kernel(SheetDist0())
+def _dist0(x: Tensor, K: Scalar, limit: float) -> Tensor:
+    q = bound(x[..., 1:], K, limit, x[..., :1])[1].squeeze(-1)
+    return safe_sqrt(q) * asinhc(q) / (-K) ** 0.5
 
 
 @operator
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
-    """The distance from the origin."""
-    return sheet.dist0(x, K)
+    r"""The distance from the origin, :math:`\sinh^{-1}(s\lVert x_s\rVert)/s`."""
+    return _dist0(x, K, _sinh_limit(x))
 
 
 def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
@@ -184,9 +214,9 @@ def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     point."""
     x_s = x[..., 1:]
     limit = distance_limit(x.dtype)
-    factor, q = bounded(x_s, K, math.sinh(limit), x[..., :1])
+    factor, q = bound(x_s, K, math.sinh(limit), x[..., :1])
     scale = asinhc(q) * per_point(t)
-    reach, q = bounded(scale * safe_sqrt(q), -1.0, limit)
+    reach, q = bound(scale * safe_sqrt(q), -1.0, limit)
     sinh_over = sinhc(q)
     c = (1 + q * sinh_over.square()).sqrt()
     return _point(_Point(x_s, times(factor, times(reach, scale * sinh_over)), c), K)
@@ -206,7 +236,7 @@ def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     :math:`\alpha = s\lVert u\rVert_L`, as :math:`x \oplus \mathrm{Exp}_0(\mathrm{PT}_{x\to 0}(u))`."""
     at = _inside(x, K)
     u = _to_origin(at, u, K)
-    factor, q = bounded(u, K, distance_limit(x.dtype))
+    factor, q = bound(u, K, distance_limit(x.dtype))
     sinh_over = sinhc(q)
     return _add(at, _Point(u, times(factor, sinh_over), (1 + q * sinh_over.square()).sqrt()), K)
 
@@ -242,40 +272,13 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
 
 
 @operator
-def busemann(
-    x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
-) -> Tensor:
-    r""":math:`B^v(x) = \frac1s\log\bigl(s(x_t - \langle x_s, v\rangle)\bigr)` for unit rows of v.
-
-    A row of another length stands for its direction. With a scale and an offset for each row of v, their
-    affine function of :math:`B^v(x)`.
+def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`B^v(x) = \frac1s\log\bigl(s(x_t - \langle x_s, v\rangle)\bigr)` for unit rows of v; a row of
+    another length stands for its direction.
 
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    s = inverse_radius(x, K)
-    x_s = x[..., 1:]
-    factor, q = bounded(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
-    c = (1 + q).sqrt()
-    inner, norms = products(times(factor, x_s), ordinary(v))
-    return tail(
-        "log1p",
-        inner,
-        q / (1 + c),
-        -s / nonzero(norms),
-        scale=scale / s,
-        offset=offset,
-        low=busemann_floor(q),
-    )
-
-
-def busemann_floor(q: Tensor) -> Tensor:
-    r"""The least :math:`e^{sB} - 1` at points with :math:`-K\lVert x_s\rVert^2 = q`.
-
-    Since :math:`s(x_t - \langle x_s, v\rangle) \ge 1/(s(x_t + \lVert x_s\rVert)) = e^{-s\,d(x, 0)}`; written
-    without the difference from 1, which would lose the digits near the origin.
-    """
-    r, c = safe_sqrt(q), (1 + q).sqrt()
-    return -(r + q / (1 + c)) / (r + c)
+    return horospheres(x, v, K=K, form="sheet")
 
 
 @operator
@@ -292,7 +295,7 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     at = _inside(p, K)
     p_s, c_p = times(at.factor, at.vector), at.c
     # with p taken to the origin: x becomes -p + x, and a an n-vector
-    a = torch.cat([a[..., :1], unit(ordinary(a[..., 1:]))], -1)
+    a = torch.cat([a[..., :1], unit(a[..., 1:])], -1)
     a_s, a = a[..., 1:], _to_origin(at, a, K)
     length = safe_sqrt(sq_norm(a))
     # x - p in ball coordinates, taken before they lose the difference of two far points of one ray
@@ -313,7 +316,7 @@ def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the ball: :math:`x_s / (1 + s x_t)`."""
     x_s, c = _space(x, K)
     ball = x_s / (1 + c)
-    return times(bounded(ball, K, radius_limit(x.dtype))[0], ball)
+    return times(bound(ball, K, radius_limit(x.dtype))[0], ball)
 
 
 @operator
@@ -350,6 +353,14 @@ def _mean(x: _Point, share: Tensor, K: Scalar) -> _Point:
     lag = (share * (-K * dot(x_s - mean, x_s + mean) / (c + c_mean))).sum(-2, keepdim=True).clamp_min(0)
     y_s = (1 + lag * (2 * c_mean + lag)).rsqrt() * mean
     return _Point(y_s, 1.0, (1 - K * sq_norm(y_s)).sqrt())
+
+
+def from_sum(total: Tensor, *, K: Scalar) -> Tensor:
+    """The centroid, given a weighted sum of points; a sum of none is the origin."""
+    square = -K * (total[..., :1].square() - sq_norm(total[..., 1:]))
+    none = square <= 0
+    scale = torch.where(none, 1.0, torch.where(none, 1.0, square).rsqrt())
+    return total * scale
 
 
 def _shares(x: Tensor, weights: Tensor | None) -> Tensor:

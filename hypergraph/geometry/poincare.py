@@ -14,28 +14,22 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry import gyro, lorentz
-from hypergraph.geometry.fused import nonzero, products, tail
 from hypergraph.geometry.gyro import Point
+from hypergraph.geometry.kernels import BallExp0, with_kernel
 from hypergraph.geometry.numerics import (
     Scalar,
-    artanhc,
-    asinhc,
-    bounded,
-    cap,
-    finite,
-    finite_dot,
-    inverse_radius,
+    bound,
+    bound_factor,
+    bound_length,
     operator,
-    ordinary,
-    over_length,
     per_point,
     radius_limit,
     raised,
-    safe_sqrt,
-    shrink,
-    tanhc,
+    unit,
 )
-from hypergraph.geometry.rows import combine, dot, join, norm, sq_norm, times
+from hypergraph.geometry.planes import horospheres
+from hypergraph.geometry.radial import artanhc, asinhc, safe_sqrt, tanhc
+from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
 
 
 def _gap(x: Tensor, K: Scalar) -> Tensor:
@@ -45,14 +39,14 @@ def _gap(x: Tensor, K: Scalar) -> Tensor:
 
 def _inside(x: Tensor, K: Scalar) -> Point:
     """The point, brought inside the limit, and its gap."""
-    factor, q = bounded(x, K, radius_limit(x.dtype))
+    factor, q = bound(x, K, radius_limit(x.dtype))
     return Point(x, factor, 1 - q)
 
 
 @operator
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back into the ball: a point too far out is moved along its ray to the largest radius."""
-    factor = bounded(x, K, radius_limit(x.dtype))[0]
+    factor = bound(x, K, radius_limit(x.dtype))[0]
     return times(factor, x) if isinstance(factor, Tensor) else x.clone()
 
 
@@ -61,24 +55,29 @@ def contains(x: Tensor, *, K: Scalar) -> Tensor:
     return torch.isfinite(x).all(-1) & (-K * sq_norm(raised(x)).squeeze(-1) < 1)
 
 
+@with_kernel(BallExp0())
+def _exp0(u: Tensor, K: Scalar, limit: float) -> Tensor:
+    factor, q = bound(u, K, limit)
+    return times(times(factor, tanhc(q)), u)
+
+
 @operator
 def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = \tanh(s\lVert u\rVert)\, u / (s\lVert u\rVert)`."""
-    factor, q = bounded(u, K, math.atanh(radius_limit(u.dtype)))
-    return times(times(factor, tanhc(q)), u)
+    return _exp0(u, K, math.atanh(radius_limit(u.dtype)))
 
 
 @operator
 def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \tanh^{-1}(s\lVert x\rVert)\, x / (s\lVert x\rVert)`."""
-    factor, q = bounded(x, K, radius_limit(x.dtype))
+    factor, q = bound(x, K, radius_limit(x.dtype))
     return times(times(factor, artanhc(q)), x)
 
 
 @operator
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`g_x(u, v) = (\lambda_x^K)^2 \langle u, v\rangle`."""
-    return finite((2 / _gap(x, K)).square() * finite_dot(u, v)).squeeze(-1)
+    return ((2 / _gap(x, K)).square() * dot(bound_length(u), bound_length(v))).squeeze(-1)
 
 
 @operator
@@ -93,15 +92,15 @@ def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     """The distance from the origin."""
-    s = (-K) ** 0.5
-    return (torch.atanh((s * norm(x)).clamp_max(radius_limit(x.dtype))) * (2 / s)).squeeze(-1)
+    q = bound(x, K, radius_limit(x.dtype))[1]
+    return (safe_sqrt(q) * artanhc(q) * (2 / (-K) ** 0.5)).squeeze(-1)
 
 
 def _add(x: Point, y: Point, K: Scalar) -> Tensor:
     w, square = gyro.chord(x, y, K)
     denominator = x.gap * y.gap + square
     # the scaled norm of the sum is sqrt(square / denominator)
-    inverse = shrink(square / denominator, radius_limit(w.dtype)) / denominator
+    inverse = bound_factor(square / denominator, radius_limit(w.dtype)) / denominator
     return combine(x.gap * inverse, w, times(x.factor, square * inverse), x.vector)
 
 
@@ -120,23 +119,23 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
 def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`; t is one number a
     point."""
-    factor, q = bounded(x, K, radius_limit(x.dtype))
+    factor, q = bound(x, K, radius_limit(x.dtype))
     scale = artanhc(q) * per_point(t)
-    reach, q = bounded(scale * safe_sqrt(q), -1.0, math.atanh(radius_limit(x.dtype)))
+    reach, q = bound(scale * safe_sqrt(q), -1.0, math.atanh(radius_limit(x.dtype)))
     return times(times(factor, times(reach, scale * tanhc(q))), x)
 
 
 @operator
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`, a rotation."""
-    return gyro.rotate(_inside(x, K), _inside(y, K), z, K)
+    return gyro.rotate(_inside(x, K), _inside(y, K), bound_length(z), K)
 
 
 @operator
 def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = x \oplus \tanh(s\lambda_x\lVert u\rVert/2)\, u / (s\lVert u\rVert)`."""
     at = _inside(x, K)
-    factor, q = bounded(u, K / at.gap.square(), math.atanh(radius_limit(x.dtype)))
+    factor, q = bound(u, K / at.gap.square(), math.atanh(radius_limit(x.dtype)))
     tanh_over = tanhc(q)
     return _add(at, Point(u, times(factor, tanh_over / at.gap), 1 - q * tanh_over.square()), K)
 
@@ -156,28 +155,17 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = (\lambda_x/\lambda_y)\,\mathrm{gyr}[y, -x] u`."""
     p, q = _inside(x, K), _inside(y, K)
-    return gyro.rotate(q, -p, times(times(cap(u), q.gap / p.gap), u), K)
+    return gyro.rotate(q, -p, times(q.gap / p.gap, bound_length(u)), K)
 
 
 @operator
-def busemann(
-    x: Tensor, v: Tensor, *, K: Scalar, scale: float | Tensor = 1.0, offset: Tensor | None = None
-) -> Tensor:
-    r""":math:`B^v(x) = \frac1s\log\frac{\lVert v - sx\rVert^2}{1 - s^2\lVert x\rVert^2}` for unit rows of v.
-
-    A row of another length stands for its direction. With a scale and an offset for each row of v, their
-    affine function of :math:`B^v(x)`.
+def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
+    r""":math:`B^v(x) = \frac1s\log\frac{\lVert v - sx\rVert^2}{1 - s^2\lVert x\rVert^2}` for unit rows of v;
+    a row of another length stands for its direction.
 
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    s = inverse_radius(x, K)
-    factor, q = bounded(x, K, radius_limit(x.dtype))
-    conformal = 2 / (1 - q)
-    # |v - s x|^2 >= (1 - s|x|)^2, that is t >= -2r/(1+r)
-    r = safe_sqrt(q)
-    inner, norms = products(times(times(factor, conformal), x), ordinary(v))
-    column = -s / nonzero(norms)
-    return tail("log1p", inner, conformal * q, column, scale=scale / s, offset=offset, low=-2 * r / (1 + r))
+    return horospheres(x, v, K=K, form="ball")
 
 
 @operator
@@ -191,10 +179,10 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
     :math:`\frac1s\sinh^{-1}\frac{2s\langle z, a\rangle}{(1 - s^2\lVert z\rVert^2)\lVert a\rVert}`,
     :math:`z = -p \oplus x`."""
-    at, to, a = _inside(p, K), _inside(x, K), ordinary(a)
+    at, to = _inside(p, K), _inside(x, K)
     w, square = gyro.chord(-at, to, K)
-    along = at.gap * dot(w, a) - square * at.dot(a)
-    q = 2 * over_length(a) * along / (at.gap * to.gap)
+    a = unit(a)
+    q = 2 * (at.gap * dot(w, a) - square * at.dot(a)) / (at.gap * to.gap)
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 

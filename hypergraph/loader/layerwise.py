@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from hypergraph.errors import InputError
 from hypergraph.nn.encoders import GCN, HGCN
-from hypergraph.nn.radial import exp0
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
 ROWS = 1 << 16  # of features at a time
@@ -52,18 +51,18 @@ def encode(
 def _hgcn(encoder: HGCN, features: Rows, graph: _Graph) -> Tensor:
     u: Tensor | None = None
     for conv in encoder.layers:
-        h = _by_rows(graph.count, partial(_transformed, encoder, conv.linear.tangent, features, u))
-        with _standing_in(conv, "linear"):
+        h = _by_rows(graph.count, partial(_transformed, encoder, partial(conv.fc, tangent=True), features, u))
+        with _standing_in(conv, "fc"):
             u = graph.aggregate(h, partial(_convolved, conv, h))
     assert u is not None
-    return exp0(u, encoder.space)
+    return encoder.space.exp0(u)
 
 
 def _gcn(encoder: GCN, features: Rows, graph: _Graph) -> Tensor:
     u: Tensor | None = None
-    for conv in encoder.layers:
+    for conv, act in zip(encoder.layers, encoder.acts):
         h = _by_rows(graph.count, partial(_transformed, encoder, conv.lin, features, u))
-        u = graph.aggregate(h, partial(_summed, encoder, conv, h), symmetric=True)
+        u = graph.aggregate(h, partial(_summed, conv, act, h), symmetric=True)
     assert u is not None
     return u
 
@@ -78,18 +77,16 @@ def _convolved(conv: Any, h: Tensor, matrix: Tensor) -> Tensor:
     return conv((h, None), SparseMatrix(matrix, matrix), tangent=True)
 
 
-def _summed(encoder: GCN, conv: Any, h: Tensor, matrix: Tensor) -> Tensor:
+def _summed(conv: Any, act: Any, h: Tensor, matrix: Tensor) -> Tensor:
     total = matrix @ h
-    return encoder.finish(total if conv.bias is None else total + conv.bias)
+    return act(total if conv.bias is None else total + conv.bias)
 
 
 class _Done(nn.Module):
     """In the place of a linear layer whose work is done."""
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *, tangent: bool = False) -> Tensor:
         return x
-
-    tangent = forward
 
 
 @contextmanager

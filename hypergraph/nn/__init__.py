@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hypergraph._lazy import lazy
-from hypergraph.nn.registry import HEADS, LAYERS, make_head, make_linear, make_space
+from hypergraph.nn.registry import FCS, HEADS, make_fc, make_head, make_space
 
 if TYPE_CHECKING:
     from hypergraph.geometry.numerics import clip
@@ -54,11 +54,11 @@ _WHERE = {
 __all__ = [
     "BFC",
     "BMLR",
+    "FCS",
     "GCN",
     "HEADS",
     "HGCN",
     "HNN",
-    "LAYERS",
     "MLP",
     "Activation",
     "FermiDirac",
@@ -75,8 +75,8 @@ __all__ = [
     "TangentLinear",
     "TangentMLR",
     "clip",
+    "make_fc",
     "make_head",
-    "make_linear",
     "make_space",
     "normalized_adjacency",
 ]

@@ -12,9 +12,6 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import softmax
 
 from hypergraph.errors import InputError
-from hypergraph.geometry import lorentz
-from hypergraph.geometry.numerics import safe_sqrt
-from hypergraph.geometry.rows import sq_norm
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.adjacency import (
@@ -26,13 +23,9 @@ from hypergraph.nn.adjacency import (
     to_edges,
     weights_learn,
 )
-from hypergraph.nn.functional import check_points
-from hypergraph.nn.linear import TangentLinear
-from hypergraph.nn.radial import Lifted, bound, exp0
-from hypergraph.nn.registry import make_linear
-from hypergraph.sparse import Memo, SparseMatrix, spmm
-
-DEFAULT_LINEAR = {"poincare": "mobius", "lorentz": "ltfc", "euclidean": "linear"}
+from hypergraph.nn.inputs import check_finite, check_points
+from hypergraph.nn.registry import make_fc
+from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
 
 class HGCNConv(MessagePassing):
@@ -47,15 +40,14 @@ class HGCNConv(MessagePassing):
     with a linear layer :math:`f` that includes the gyro bias, and :math:`w_{ii}` one more than in the graph.
 
     :meth:`message` says what is computed. Where neither attention, nor an explainer, nor the gradient of edge
-    weights asks for single messages, one SpMM and composed row scalars compute it; ``conv.fuse = False``
-    turns that off.
+    weights asks for single messages, one SpMM computes it; ``conv.fuse = False`` turns that off.
 
     Args:
         in_channels: the dimension of the input space.
         out_channels: the dimension of the output space.
         space: the space of the points that come in, and of the linear layer.
         out_space: the space of the points that go out, by default the same; its curvature may differ.
-        linear: a registered linear layer by name; by default ``"mobius"`` on the ball, ``"ltfc"`` on Lorentz.
+        fc: a registered linear layer by name; by default ``"mobius"`` on the ball, ``"ltfc"`` on Lorentz.
         act: an activation that PyG's resolver knows, in the tangent space; ``None`` for none.
         dropout: the probability with which an entry of the weight is dropped in training (DropConnect).
         bias: whether the linear layer has a gyro bias.
@@ -76,7 +68,7 @@ class HGCNConv(MessagePassing):
         - **output:** points ``(target nodes, out_space.ambient(out_channels))``
     """
 
-    linear: Any
+    fc: Any
 
     def __init__(
         self,
@@ -85,7 +77,7 @@ class HGCNConv(MessagePassing):
         space: Space,
         *,
         out_space: Space | None = None,
-        linear: str | None = None,
+        fc: str | None = None,
         act: str | Callable[[Tensor], Tensor] | None = "relu",
         dropout: float = 0.0,
         bias: bool = True,
@@ -112,11 +104,10 @@ class HGCNConv(MessagePassing):
         self.aggregation = aggregation
         self.attention = attention
         self.undirected = undirected
-        name = DEFAULT_LINEAR[space.model] if linear is None else linear
-        self.linear = make_linear(
-            name, in_channels, out_channels, space, bias=bias, dropout=dropout, **options
-        )
+        self.fc = make_fc(fc, in_channels, out_channels, space, bias=bias, dropout=dropout, **options)
         self.act = resolve_activation(act)
+        if isinstance(act, str) and type(self.act) is nn.ReLU:
+            self.act.inplace = True  # on the sum of the messages, which nothing else uses
         self.register_parameter("att", nn.Parameter(torch.empty(2, out_channels)) if attention else None)
         self._memo = Memo()
         self.reset_parameters()
@@ -124,14 +115,14 @@ class HGCNConv(MessagePassing):
     def reset_parameters(self) -> None:
         """Initialise anew, and forget the adjacency."""
         super().reset_parameters()
-        self.linear.reset_parameters()
+        self.fc.reset_parameters()
         if self.attention:
             nn.init.xavier_uniform_(self.att)
         self._memo.clear()
 
     def forward(
         self,
-        x: Tensor | Lifted | tuple[Tensor, Tensor | None],
+        x: Tensor | SparseRows | tuple[Tensor, Tensor | None],
         edge_index: Any,
         edge_weight: Tensor | None = None,
         size: tuple[int, int] | None = None,
@@ -146,32 +137,29 @@ class HGCNConv(MessagePassing):
             edge_weight: one weight an edge.
             size: the numbers of source and target nodes; by default what x and a sparse adjacency say, and
                 for ``(x, None)`` with an ``edge_index`` one more than the largest target in it.
-            tangent: x and the result are tangent vectors at the origin instead of points: inside an encoder
-                the next layer would undo the map.
+            tangent: x and the result are the logarithms of points at the origin: between the layers of an
+                encoder no point is formed. Such an x may be sparse.
         """
         self._check_flow(self.flow)
         source, target = x if isinstance(x, tuple) else (x, None)
-        h = self._linear(source, tangent)
+        h = self._transform(source, tangent)
         if target is not None:
-            h = torch.cat([h, self._linear(target, tangent)])
+            h = torch.cat([h, self._transform(target, tangent)])
         own = target is not None or not isinstance(x, tuple)
         sizes = self._sizes(source, target, own, size)
         u = self._aggregate(h, self._graph(edge_index, edge_weight, sizes, own, h.dtype))
-        act = self.act
-        u = u.relu_() if type(act) is nn.ReLU else act(u)  # the sum is nobody else's
+        u = self.act(u)
         if not tangent:
-            return exp0(u, self.out_space) if self.fuse else self.out_space.exp0(u)
-        if not self.fuse:
-            return self.out_space.log0(self.out_space.exp0(u))
+            return self.out_space.exp0(u)
         # a mean of bounded vectors is bounded, and ReLU shortens it
         mean = self.aggregation == "tangent" and not isinstance(edge_index, SparseMatrix)
-        if mean and isinstance(act, (nn.ReLU, nn.Identity)) and self.out_space is self.space:
+        if mean and isinstance(self.act, (nn.ReLU, nn.Identity)) and self.out_space is self.space:
             return u
-        return bound(u, self.out_space)
+        return self.out_space.bound0(u)
 
-    def _linear(self, x: Any, tangent: bool) -> Tensor:
+    def _transform(self, x: Any, tangent: bool) -> Tensor:
         """The logarithms at the origin of the points that the linear layer gives."""
-        if isinstance(x, Tensor) and not tangent:
+        if not tangent:
             x = check_points(x, self.space, self.in_channels, self)
             if x.dim() != 2:
                 raise InputError(
@@ -180,15 +168,8 @@ class HGCNConv(MessagePassing):
                 )
             if not x.requires_grad and not torch.compiler.is_compiling():
                 check_finite(x)
-        if self.fuse and (tangent or isinstance(x, Lifted)):
-            return self.linear.tangent(x)
-        if self.fuse and isinstance(self.linear, TangentLinear):
-            return self.linear.tangent(self.space.log0(x))
-        if isinstance(x, Lifted):
-            x = x.dense()
-        elif tangent:
-            x = self.space.exp0(x)
-        return self.space.log0(self.linear(x))
+            x = self.space.log0(x)
+        return self.fc(x, tangent=True)
 
     def _check_flow(self, flow: str) -> None:
         if flow != "source_to_target":
@@ -268,9 +249,9 @@ class HGCNConv(MessagePassing):
     def _aggregate(self, u: Tensor, graph: SparseMatrix | Edges) -> Tensor:
         if self.attention and isinstance(graph, Edges):
             graph = graph._replace(weight=self._attention(u, graph))
-        if self.aggregation == "tangent" or self.space.model == "euclidean":
+        if self.aggregation == "tangent":
             return self._sum(u, graph)
-        return self._centroid(self._sum(self.space.to_lorentz(self.space.exp0(u)), graph))
+        return self.space.log0_of_sum(self._sum(self.space.summand(u), graph))
 
     def _sum(self, x: Tensor, graph: SparseMatrix | Edges) -> Tensor:
         if isinstance(graph, SparseMatrix):
@@ -283,15 +264,6 @@ class HGCNConv(MessagePassing):
     def message_and_aggregate(self, edge_index: SparseMatrix, x: Tensor) -> Tensor:
         return spmm(edge_index, x)
 
-    def _centroid(self, total: Tensor) -> Tensor:
-        """The logarithm of the Lorentzian centroid, given a weighted sum of points of the Lorentz model."""
-        K = self.space.K
-        time, rest = total[..., :1], total[..., 1:]
-        # a node without any message has total 0: the origin
-        norm = safe_sqrt(-K * (time.square() - sq_norm(rest))).clamp_min(torch.finfo(total.dtype).tiny)
-        u = lorentz.log0(total / norm, K=K)
-        return u / 2 if self.space.model == "poincare" else u
-
     def _attention(self, u: Tensor, graph: Edges) -> Tensor:
         """The softmax over the messages to a node, weighted by the edges."""
         if graph.own is None:
@@ -303,11 +275,3 @@ class HGCNConv(MessagePassing):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.space})"
-
-
-def check_finite(x: Tensor | SparseMatrix) -> None:
-    """An :class:`InputError` where x holds a NaN or an infinity."""
-    finite = x.sq_norms().isfinite() if isinstance(x, SparseMatrix) else x.isfinite().all(-1)
-    if not finite.all():
-        row = int((~finite).nonzero()[0])
-        raise InputError(f"The features of node {row} are not finite; clean or drop such rows first.")

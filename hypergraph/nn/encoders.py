@@ -15,16 +15,17 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.nn.dense.linear import Linear
 
 from hypergraph.errors import InputError
+from hypergraph.geometry.numerics import bound_factor
 from hypergraph.geometry.numerics import clip as clip_norm
 from hypergraph.geometry.space import Euclidean, Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.adjacency import check_edges, to_edges
-from hypergraph.nn.conv import DEFAULT_LINEAR, HGCNConv, check_finite
-from hypergraph.nn.radial import Lifted, bound, exp0
-from hypergraph.nn.registry import make_linear
-from hypergraph.sparse import Memo, SparseMatrix
+from hypergraph.nn.conv import HGCNConv
+from hypergraph.nn.inputs import check_finite
+from hypergraph.nn.registry import make_fc
+from hypergraph.sparse import Memo, SparseMatrix, SparseRows
 
-Activation = str | Callable[[Tensor], Tensor] | None
+Act = str | Callable[[Tensor], Tensor] | None
 
 
 class Encoder(nn.Module):
@@ -35,7 +36,7 @@ class Encoder(nn.Module):
         hidden_channels: the dimension of the space after every layer.
         num_layers: the number of layers.
         space: the space of the embeddings; the baselines take only ``Euclidean()``, their default.
-        linear: a registered linear layer by name; by default ``"mobius"`` on the ball, ``"ltfc"`` on Lorentz.
+        fc: a registered linear layer by name; by default ``"mobius"`` on the ball, ``"ltfc"`` on Lorentz.
         act: an activation that PyG's resolver knows, in the tangent space; ``None`` for none.
         dropout: in the hyperbolic encoders the probability with which an entry of a weight is dropped
             (DropConnect), in the baselines that of an output before its activation.
@@ -59,8 +60,8 @@ class Encoder(nn.Module):
         num_layers: int,
         space: Space | None = None,
         *,
-        linear: str | None = None,
-        act: Activation = "relu",
+        fc: str | None = None,
+        act: Act = "relu",
         dropout: float = 0.0,
         bias: bool = True,
         clip: float | None = None,
@@ -73,8 +74,8 @@ class Encoder(nn.Module):
         self.hidden_channels = hidden_channels
         self.num_layers = num_layers
         self.space = self._check_space(space)
-        self.linear = linear
-        self.act = resolve_activation(act)
+        self.fc = fc
+        self.act = act
         self.dropout = dropout
         self.clip = clip
         widths = [in_channels] + [hidden_channels] * num_layers
@@ -96,17 +97,23 @@ class Encoder(nn.Module):
         for layer in self.layers:
             layer.reset_parameters()
 
-    def lift(self, x: Tensor | SparseMatrix) -> Tensor | Lifted:
+    def lift(self, x: Tensor | SparseMatrix) -> Tensor | SparseRows:
         """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
         if torch.compiler.is_compiling():
-            return self._lift(x)
+            return _lift(x, self.space, self.clip)
         K = self.space.K
         if isinstance(x, SparseMatrix) or x.layout != torch.strided:
             key = x.csr if isinstance(x, SparseMatrix) else x
-            return self._features(lambda: self._lift(self._checked(x)), key, self.clip)
+            rows = self._features(lambda: self._clipped(self._checked(x)), key, self.clip)
+            return self.space.bound0(rows)
         if x.requires_grad or K.requires_grad:
-            return self._lift(self._checked(x))
-        return self._features(lambda: self._lift(self._checked(x)), x, self.clip, K)
+            return _lift(self._checked(x), self.space, self.clip)
+        return self._features(lambda: _lift(self._checked(x), self.space, self.clip), x, self.clip, K)
+
+    def _clipped(self, x: Any) -> SparseRows:
+        if self.clip is not None:
+            x = x.scale_rows(bound_factor(x.sq_norms(), self.clip))
+        return SparseRows(x)
 
     def _checked(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
         """x without NaN and of the right width; CSR with its transpose."""
@@ -123,13 +130,6 @@ class Encoder(nn.Module):
             x = SparseMatrix(x)
         check_finite(x)
         return x
-
-    def _lift(self, x: Tensor | SparseMatrix) -> Tensor | Lifted:
-        if isinstance(x, Tensor):
-            return _lift_rows(x, self.space, self.clip)
-        if self.clip is not None:
-            x = x.scale_rows((self.clip / x.sq_norms().sqrt().clamp_min(1e-30)).clamp_max(1))
-        return Lifted(x, self.space)
 
     def __repr__(self) -> str:
         return (
@@ -161,8 +161,15 @@ class _Step(nn.Module):
         return self.function(x, *self.given)
 
 
-def _lift_rows(x: Tensor, space: Space, clip: float | None) -> Tensor:
-    return bound(x if clip is None else clip_norm(x, clip), space)
+def _lift(x: Any, space: Space, clip: float | None) -> Any:
+    if isinstance(x, SparseMatrix):
+        rows = SparseRows(x)
+        return space.bound0(rows if clip is None else rows.scaled(bound_factor(rows.sq_norm(), clip)))
+    return space.bound0(x if clip is None else clip_norm(x, clip))
+
+
+def _exp0(u: Tensor, space: Space) -> Tensor:
+    return space.exp0(u)
 
 
 class HGCN(Encoder):
@@ -184,7 +191,7 @@ class HGCN(Encoder):
             in_channels,
             out_channels,
             self.space,
-            linear=self.linear,
+            fc=self.fc,
             act=self.act,
             dropout=self.dropout,
             **options,
@@ -201,10 +208,10 @@ class HGCN(Encoder):
                 "metadata), and put the head after it."
             )
         traced = isinstance(x, torch.fx.Proxy)  # by PyG's to_hetero
-        u: Any = self._step("first", x, _lift_rows, self.clip) if traced else self.lift(x)
+        u: Any = self._step("first", x, _lift, self.clip) if traced else self.lift(x)
         for conv in self.layers:
             u = conv(u, edge_index, edge_weight, tangent=True)
-        return self._step("last", u, exp0) if traced else exp0(u, self.space)
+        return self._step("last", u, _exp0) if traced else self.space.exp0(u)
 
     def _step(self, name: str, x: Any, function: Callable[..., Tensor], *given: Any) -> Any:
         """A function of nodes as a submodule, of which to_hetero makes a copy for each of their types."""
@@ -218,53 +225,59 @@ class HNN(Encoder):
     ``**options`` are those of the linear layer.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.acts = nn.ModuleList(resolve_activation(self.act) for _ in self.layers)
+
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
-        name = DEFAULT_LINEAR[self.space.model] if self.linear is None else self.linear
-        return make_linear(name, in_channels, out_channels, self.space, dropout=self.dropout, **options)
+        return make_fc(self.fc, in_channels, out_channels, self.space, dropout=self.dropout, **options)
 
     def forward(
         self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
     ) -> Tensor:
         u: Any = self.lift(x)
-        for layer in self.layers:
-            u = bound(self.act(layer.tangent(u)), self.space)
-        return exp0(u, self.space)
+        for layer, act in zip(self.layers, self.acts):
+            u = self.space.bound0(act(layer(u, tangent=True)))
+        return self.space.exp0(u)
 
 
 class _Flat(Encoder):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.acts = nn.ModuleList(resolve_activation(self.act) for _ in self.layers)
+
     def _check_space(self, space: Space | None) -> Space:
         if space is None:
             return Euclidean()
-        if space.model != "euclidean":
+        if not space.flat:
             raise InputError(f"{type(self).__name__} is a Euclidean baseline: its space is Euclidean().")
         return space
 
-    def finish(self, x: Tensor) -> Tensor:
-        """Dropout and activation of the output of a layer."""
-        return self.act(F.dropout(x, self.dropout, self.training))
+    def dropped(self, x: Tensor) -> Tensor:
+        """The output of a layer with dropout."""
+        return F.dropout(x, self.dropout, self.training)
 
 
 class MLP(_Flat):
     """Linear layers with activations: :class:`HNN` in flat space. See :class:`Encoder` for the arguments."""
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
-        name = DEFAULT_LINEAR["euclidean"] if self.linear is None else self.linear
-        return make_linear(name, in_channels, out_channels, self.space, **options)
+        return make_fc(self.fc, in_channels, out_channels, self.space, **options)
 
     def forward(
         self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
     ) -> Tensor:
         u: Any = self.lift(x)
-        for layer in self.layers:
-            u = self.finish(layer.tangent(u))
+        for layer, act in zip(self.layers, self.acts):
+            u = act(self.dropped(layer(u, tangent=True)))
         return u
 
 
 class _Linear(Linear):
     """PyG's linear layer, for sparse features too."""
 
-    def forward(self, x: Tensor | Lifted) -> Tensor:
-        return x.log0(self.weight) if isinstance(x, Lifted) else super().forward(x)
+    def forward(self, x: Tensor | SparseRows) -> Tensor:
+        return x.product(self.weight) if isinstance(x, SparseRows) else super().forward(x)
 
 
 class GCN(_Flat):
@@ -274,8 +287,8 @@ class GCN(_Flat):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.linear is not None:
-            raise InputError("GCN has PyG's own linear layer; leave out linear.")
+        if self.fc is not None:
+            raise InputError("GCN has PyG's own linear layer; leave out fc.")
         self._graph = Memo()
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
@@ -302,6 +315,6 @@ class GCN(_Flat):
         learns = edge_weight is not None and edge_weight.requires_grad
         keep = isinstance(edge_index, Tensor) and not learns and not torch.compiler.is_compiling()
         edges, weight = self._graph(normalized, edge_index, edge_weight, u.size(0)) if keep else normalized()
-        for conv in self.layers:
-            u = self.finish(conv(u, edges, weight))
+        for conv, act in zip(self.layers, self.acts):
+            u = act(self.dropped(conv(u, edges, weight)))
         return u

@@ -1,8 +1,7 @@
 """Classification heads (multinomial logistic regression): points in, logits out.
 
-Each logit is a signed distance, scaled: to a horosphere (:class:`BMLR`), or to a geodesic hyperplane. On the
-hyperboloid every hyperplane is a linear equation, so each head is one or two matrix products and a few passes
-over batch x classes; no tensor of batch x classes x coordinates exists.
+Each logit is a signed distance, scaled: to a horosphere (:class:`BMLR`), or to a geodesic hyperplane. The
+formulas are in :mod:`hypergraph.geometry.planes`.
 """
 
 from __future__ import annotations
@@ -11,19 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hypergraph.geometry.fused import gram, nonzero, pair_products, products, tail
-from hypergraph.geometry.lorentz import busemann_floor
-from hypergraph.geometry.numerics import at_least, distance_limit, safe_sqrt, shrink, sinhc
-from hypergraph.geometry.rows import sq_norm
+from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
-from hypergraph.nn.functional import (
-    check_points,
-    horosphere_distances,
-    hyperplane_distances,
-    product,
-    softplus_inverse,
-    unit,
-)
+from hypergraph.nn.inputs import check_points, softplus_inverse, unit
 
 
 class _Head(nn.Module):
@@ -93,7 +82,7 @@ class BMLR(_Scaled):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        return horosphere_distances(x, self.weight, self.b, self.alpha, self.space)
+        return self.space.horospheres(x, self.weight, -self.alpha, self.b)
 
 
 class PoincareMLR(_Scaled):
@@ -114,7 +103,7 @@ class PoincareMLR(_Scaled):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        return hyperplane_distances(x, self.weight, 2 * self.b, 2 * self.alpha, self.space)
+        return self.space.hyperplanes(x, self.weight, 2 * self.b, 2 * self.alpha)
 
 
 class LorentzMLR(_Head):
@@ -150,7 +139,7 @@ class LorentzMLR(_Head):
         nn.init.uniform_(self.b, -bound, bound)
 
     def logits(self, x: Tensor) -> Tensor:
-        return hyperplane_distances(x, self.weight, self.b, None, self.space)
+        return self.space.hyperplanes(x, self.weight, self.b)
 
 
 class _Placed(_Head):
@@ -166,18 +155,6 @@ class _Placed(_Head):
         nn.init.xavier_uniform_(self.weight)
         nn.init.zeros_(self.point)
 
-    def placed(self, p2: Tensor, pz: Tensor, z2: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """The points on the Lorentz model of curvature -1, as numbers a class: the factor of ``point`` in the
-        spatial part, that part's squared norm, the time, the inner product with the unit normal, and the
-        length of the normal; from the inner products of ``point`` and ``weight``."""
-        K, limit = self.space.K, distance_limit(self.point.dtype)
-        # on the ball exp0(u) is at distance 2|u|
-        q = -4 * K * p2
-        scale = 2 * (-K) ** 0.5 * sinhc(q.clamp_max(limit * limit)) * shrink(q, limit)
-        r2 = scale.square() * p2
-        length = torch.where(z2 > 0, z2, 1.0).sqrt()
-        return scale, r2, (1 + r2).sqrt(), scale * pz / length, length
-
 
 class GaneaMLR(_Placed):
     r"""The Poincaré MLR of `Hyperbolic Neural Networks <https://arxiv.org/abs/1805.09112>`_, with a point
@@ -187,11 +164,6 @@ class GaneaMLR(_Placed):
         u_k(x) = \frac{\lambda_{p_k}\lVert a_k\rVert}{\sqrt{-K}} \sinh^{-1}\frac{2\sqrt{-K}
         \langle -p_k\oplus x, a_k\rangle}{(1 + K\lVert -p_k\oplus x\rVert^2)\lVert a_k\rVert}
 
-    With :math:`(x_t, x_s)` and :math:`(p_t, p_s)` the points of the Lorentz model of curvature -1,
-    :math:`\hat a = a_k/\lVert a_k\rVert` and :math:`h = \langle p_s, \hat a\rangle`, the argument is
-    :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t`: one product, with a vector of norm
-    :math:`\sqrt{1 + h^2}`.
-
     Args:
         in_channels: the dimension n of the space.
         num_classes: the number of classes C.
@@ -203,14 +175,7 @@ class GaneaMLR(_Placed):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        s = (-self.space.K) ** 0.5
-        scale, _, time, along, length = self.placed(*gram(self.point, self.weight))
-        coefficient = length * along * scale / (1 + time)
-        normal = self.weight + coefficient.unsqueeze(-1) * self.point
-        x = self.space.to_lorentz(x)
-        inner, norms = products(x[..., 1:], normal)
-        column = s * (1 + along.square()).sqrt() / nonzero(norms)
-        return tail("asinh", inner, x[..., :1], column, -s * along, scale=(1 + time) * length / s)
+        return self.space.hyperplanes_through(x, self.point, self.weight)
 
 
 class PseudoBusemannMLR(_Placed):
@@ -219,9 +184,7 @@ class PseudoBusemannMLR(_Placed):
     .. math::
         u_k(x) = -d(x, p_k) \frac{B^{v_k}(-p_k\oplus x)}{\lVert -p_k\oplus x\rVert}
 
-    The leading minus is in their code, not in their text. Moving x by an isometry moves the ideal point the
-    other way, :math:`B^{v}(-p\oplus x) = B^{v'}(x) + B^{v}(-p)` with :math:`v' = \sqrt{-K}p\oplus v` on the
-    sphere, and :math:`d/\lVert -p\oplus x\rVert = 2h\coth h` with :math:`h = \sqrt{-K}d/2`: two products.
+    The leading minus is in their code, not in their text.
 
     Args:
         in_channels: the dimension n of the space.
@@ -234,28 +197,7 @@ class PseudoBusemannMLR(_Placed):
     """
 
     def logits(self, x: Tensor) -> Tensor:
-        s = (-self.space.K) ** 0.5
-        shape, x = x.shape[:-1], x.reshape(-1, self.in_channels)
-        x_s = s * self.space.to_lorentz(x)[:, 1:]
-        inner_p, inner_z, *numbers = pair_products(x_s, self.point, self.weight)
-        scale, r2, time, along, length = self.placed(*numbers)
-        # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
-        rise = at_least(r2 / (1 + time) + along, 1 / (time + safe_sqrt(r2)) - 1)
-        q = sq_norm(x_s)
-        x_t = (1 + q).sqrt()
-        inner = torch.addcmul(inner_z, inner_p, length * scale * (1 + along / (1 + time)))
-        busemann = tail(
-            "log1p",
-            inner,
-            q / (1 + x_t),
-            -1 / (length * (1 + rise)),
-            scale=-2 / s,
-            offset=-2 / s * torch.log1p(rise),
-            low=busemann_floor(q),
-        )
-        # cosh(s d) is a Minkowski product
-        logits = busemann * tail("hcothh", inner_p, x_t, -scale, time, low=1.0)
-        return logits.reshape(*shape, self.num_classes)
+        return self.space.pseudo_busemann(x, self.point, self.weight)
 
 
 class TangentMLR(_Head):
@@ -288,4 +230,6 @@ class TangentMLR(_Head):
         nn.init.uniform_(self.b, -bound, bound)
 
     def logits(self, x: Tensor) -> Tensor:
-        return product(self.space.log0(x), self.weight) + self.b
+        u = self.space.log0(x)
+        # autocast may run the product: what follows is no geometry
+        return F.linear(u, raised(self.weight)).to(u.dtype) + raised(self.b)

@@ -11,19 +11,13 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hypergraph.geometry.numerics import distance_limit
+from hypergraph.geometry.numerics import distance_limit, raised
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
-from hypergraph.nn.functional import (
-    check_points,
-    horosphere_distances,
-    hyperplane_distances,
-    point_from_distances,
-    product,
-    softplus_inverse,
-    unit,
-)
-from hypergraph.nn.radial import Lifted, affine, bound, exp0, translate
+from hypergraph.nn.inputs import check_points, product, softplus_inverse, unit
+from hypergraph.sparse import SparseRows
+
+Rows = Tensor | SparseRows
 
 
 class _Linear(nn.Module):
@@ -48,21 +42,20 @@ class _Linear(nn.Module):
         """The weight with DropConnect."""
         return F.dropout(weight, self.dropout) if self.training and self.dropout > 0 else weight
 
-    def forward(self, x: Tensor | Lifted) -> Tensor:
-        y = self.transform(check_points(x, self.space, self.in_channels, self))
-        return y if self.bias is None else self.space.gyro_add(y, self.gyro_bias(self.bias))
+    def forward(self, x: Rows, *, tangent: bool = False) -> Tensor:
+        """The points that the layer gives.
 
-    def transform(self, x: Tensor | Lifted) -> Tensor:
-        """The layer without its gyro bias."""
+        Args:
+            x: points.
+            tangent: x and the result are the logarithms of points at the origin: between the layers of an
+                encoder no point is formed. Such an x may be sparse.
+        """
+        u = self.logarithm(check_points(x, self.space, self.in_channels, self, tangent), tangent)
+        return u if tangent else self.space.exp0(u)
+
+    def logarithm(self, x: Any, tangent: bool) -> Tensor:
+        """The logarithms of the points that the layer gives; x as for :meth:`forward`."""
         raise NotImplementedError
-
-    def tangent(self, u: Tensor | Lifted) -> Tensor:
-        """``log0(self(exp0(u)))`` for logarithms u at the origin: what a graph convolution aggregates."""
-        return self.space.log0(self(u if isinstance(u, Lifted) else self.space.exp0(u)))
-
-    def gyro_bias(self, bias: Tensor) -> Tensor:
-        """The gyro bias, a point."""
-        return self.space.exp0(bias)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.space})"
@@ -102,16 +95,9 @@ class TangentLinear(_Linear):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor | Lifted) -> Tensor:
-        x = check_points(x, self.space, self.in_channels, self)
-        return exp0(self.tangent(x if isinstance(x, Lifted) else self.space.log0(x)), self.space)
-
-    def tangent(self, u: Tensor | Lifted) -> Tensor:
-        weight, bias, space = self.dropped(self.weight), self.bias, self.space
-        if bias is not None and not isinstance(u, Lifted):
-            return affine(u, weight, bias, space)
-        w = u.log0(weight) if isinstance(u, Lifted) else product(u, weight)
-        return bound(w, space) if bias is None else translate(w, bias, space)
+    def logarithm(self, x: Any, tangent: bool) -> Tensor:
+        w = product(x if tangent else self.space.log0(x), self.dropped(self.weight))
+        return self.space.bound0(w) if self.bias is None else self.space.shift0(w, self.bias)
 
 
 class _Directions(_Linear):
@@ -173,9 +159,10 @@ class PoincareFC(_Directions):
         super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
         self.reset_parameters()
 
-    def transform(self, x: Tensor | Lifted) -> Tensor:
-        u = hyperplane_distances(x, self.dropped(self.weight), 2 * self.b, 2 * self.alpha, self.space)
-        return point_from_distances(u, self.space)
+    def logarithm(self, x: Any, tangent: bool) -> Tensor:
+        weight = self.dropped(self.weight)
+        u = self.space.hyperplanes(x, weight, 2 * self.b, 2 * self.alpha, tangent=tangent)
+        return self.space.from_distances0(u, self.bias)
 
 
 class BFC(_Directions):
@@ -236,15 +223,13 @@ class BFC(_Directions):
         self._initialised = bool(self.initialised)
 
     @torch.no_grad()
-    def init_from(self, x: Tensor | Lifted) -> None:
+    def init_from(self, x: Rows, *, tangent: bool = False) -> None:
         r"""Choose :math:`\alpha_k` and :math:`b_k` so that the responses to x have mean 0 and spread 1.
 
         Where processes train together, x is the batches of all of them, so that they stay equal.
         """
-        x = check_points(x, self.space, self.in_channels, self)
-        zeros, ones = torch.zeros_like(self.b), torch.ones_like(self.b)
-        values = horosphere_distances(x, self.weight, zeros, ones, self.space)
-        values = values.reshape(-1, self.out_channels)
+        x = check_points(x, self.space, self.in_channels, self, tangent)
+        values = -self.space.horospheres(x, self.weight, tangent=tangent).reshape(-1, self.out_channels)
         count = _sum_over_processes(torch.full_like(self.b, values.size(0)))
         mean = _sum_over_processes(values.sum(0)) / count
         spread = (_sum_over_processes((values - mean).square().sum(0)) / count).sqrt()
@@ -254,16 +239,12 @@ class BFC(_Directions):
         self.b.copy_(-alpha * mean)
         self._set_initialised(True)
 
-    def forward(self, x: Tensor | Lifted) -> Tensor:
-        if self.training and not self._initialised:
-            empty = x.numel() == 0 if isinstance(x, Tensor) else x.size(0) == 0
-            if not empty:
-                self.init_from(x)
-        return super().forward(x)
-
-    def transform(self, x: Tensor | Lifted) -> Tensor:
-        u = horosphere_distances(x, self.dropped(self.weight), self.b, self.alpha, self.space)
-        return point_from_distances(self.phi(u), self.space)
+    def logarithm(self, x: Any, tangent: bool) -> Tensor:
+        if self.training and not self._initialised and 0 not in x.shape:
+            self.init_from(x, tangent=tangent)
+        weight = self.dropped(self.weight)
+        u = self.phi(self.space.horospheres(x, weight, -self.alpha, self.b, tangent=tangent))
+        return self.space.from_distances0(u, self.bias)
 
 
 def _sum_over_processes(total: Tensor) -> Tensor:
@@ -328,15 +309,15 @@ class LorentzFC(_Linear):
             with torch.no_grad():
                 self.bias.copy_(self.space.origin(self.out_channels))
 
-    def transform(self, x: Tensor | Lifted) -> Tensor:
-        weight, v = self.dropped(self.weight), self.dropped(self.v)
-        if isinstance(x, Lifted) and not isinstance(self.phi, nn.Identity):
-            x = x.dense()  # phi acts on coordinates, of which it may leave none at 0
-        direction = unit(product(self.phi(x), weight) + self.b)
-        largest = self.log_lambda.clamp_max(distance_limit(weight.dtype)).exp()
-        size = largest * torch.sigmoid(product(x, v) + self.b_prime)
-        y_s = size * direction
-        return self.space.project(torch.cat([size, y_s], -1))
-
-    def gyro_bias(self, bias: Tensor) -> Tensor:
-        return self.space.project(bias)
+    def logarithm(self, x: Any, tangent: bool) -> Tensor:
+        space, weight, v = self.space, self.dropped(self.weight), self.dropped(self.v)
+        y = x
+        if not isinstance(self.phi, nn.Identity):  # phi acts on coordinates, of which it may leave none at 0
+            if tangent:
+                x = space.exp0(x.dense() if isinstance(x, SparseRows) else x)
+            y, tangent = self.phi(x), False
+        direction = unit(space.linear_forms(y, weight, tangent=tangent) + raised(self.b))
+        largest = raised(self.log_lambda).clamp_max(distance_limit(direction.dtype)).exp()
+        size = largest * torch.sigmoid(space.linear_forms(x, v, tangent=tangent) + raised(self.b_prime))
+        out = space.project(torch.cat([size, size * direction], -1))
+        return space.log0(out if self.bias is None else space.gyro_add(out, space.project(self.bias)))

@@ -173,7 +173,7 @@ HEADS = _table(
     ),
 )
 
-LAYERS = _table(
+FCS = _table(
     _layer(
         "mobius",
         "TangentLinear",
@@ -315,19 +315,26 @@ def make_head(
     return _make(HEADS, "head", name, in_channels, num_classes, space, options)
 
 
-def make_linear(
-    name: str, in_channels: int, out_channels: int, space: Space | None = None, **options: Any
+DEFAULT_FC: Mapping[str, str] = {"poincare": "mobius", "lorentz": "ltfc", "euclidean": "linear"}
+
+
+def make_fc(
+    name: str | None, in_channels: int, out_channels: int, space: Space | None = None, **options: Any
 ) -> nn.Module:
     """The linear layer of this name.
 
     Args:
-        name: a name in :data:`LAYERS`.
+        name: a name in :data:`FCS`; ``None`` for the space's own: ``mobius``, ``ltfc`` or ``linear``.
         in_channels: the dimension n of the space of the points that come in.
         out_channels: the dimension m of the space of the points that go out.
         space: the space of both; by default the layer's own at K = -1.
         **options: keyword arguments of the class, such as ``bias``, ``dropout`` and ``phi``.
     """
-    return _make(LAYERS, "layer", name, in_channels, out_channels, space, options)
+    if name is None:
+        if space is None:
+            raise InputError("A linear layer needs its name or its space; pass one of them.")
+        name = DEFAULT_FC[space.model]
+    return _make(FCS, "layer", name, in_channels, out_channels, space, options)
 
 
 def _make(

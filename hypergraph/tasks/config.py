@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS
 from hypergraph.errors import InputError, short, unknown_name
-from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, HEADS, LAYERS
+from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, FCS, HEADS
 from hypergraph.option import MOST, MOST_SEED, check_fields, fit, option, option_of
 
 if sys.version_info >= (3, 11):
@@ -156,7 +156,7 @@ class NodeConfig(GraphConfig):
         None,
         "The encoder's linear layers (see `hypergraph layers`); by default its own.",
         group=MODEL,
-        choices=LAYERS,
+        choices=FCS,
     )
     split: str | None = option(None, _SPLIT, group=DATA, choices=NODE_SPLITS)
 
@@ -168,7 +168,7 @@ class LinkConfig(GraphConfig):
     task: ClassVar[str] = "link-pred"
     chosen: ClassVar[str] = "fc"
 
-    fc: str = option("bfc-p", "The linear layers (see `hypergraph layers`).", group=MODEL, choices=LAYERS)
+    fc: str = option("bfc-p", "The linear layers (see `hypergraph layers`).", group=MODEL, choices=FCS)
     encoder: str = option("hnn", _ENCODER, group=MODEL, choices=ENCODERS)
     phi: str = option("none", "The activation inside BFC.", group=MODEL, choices=ACTIVATIONS)
     r: float = option(2.0, "The squared distance at which the decoder gives a half.", group=MODEL)
@@ -207,7 +207,7 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
     names = option_of(known[cls.chosen]).choices
     if chosen not in names:
         raise unknown_name(cls.chosen, chosen, names)
-    space = (LAYERS if cls.chosen == "fc" else HEADS)[chosen].space
+    space = (FCS if cls.chosen == "fc" else HEADS)[chosen].space
     variants = [space, chosen]
     if "encoder" in known:
         values = preset(cls.task, Path(dataset).name, *variants) | typed

@@ -18,7 +18,7 @@ from hypergraph.datasets.features import prepare_rows, recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.loader import take_rows
-from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
+from hypergraph.nn.registry import ENCODERS, FCS, make_space
 from hypergraph.sparse import csr_tensor
 from hypergraph.tasks.config import GraphConfig
 
@@ -191,7 +191,7 @@ def make_encoder(config: GraphConfig, in_channels: int, space: Space, fc: str | 
     if encoder.flat:
         space = make_space("euclidean")
     elif fc is not None:
-        options = {"linear": fc, **options}
+        options = {"fc": fc, **options}
     cls: Any = encoder.load()
     return cls(
         in_channels,
@@ -225,6 +225,6 @@ def move(tensor: Tensor, config: GraphConfig) -> Tensor:
 
 def check_layer(name: str, space: str, what: str) -> None:
     """Refuse a linear layer of another space."""
-    if LAYERS[name].space != space:
-        fitting = ", ".join(entry.name for entry in LAYERS.values() if entry.space == space)
-        raise InputError(f"The layer '{name}' is {LAYERS[name].space}, but {what} is {space}; use {fitting}.")
+    if FCS[name].space != space:
+        fitting = ", ".join(entry.name for entry in FCS.values() if entry.space == space)
+        raise InputError(f"The layer '{name}' is {FCS[name].space}, but {what} is {space}; use {fitting}.")

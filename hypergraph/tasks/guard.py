@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
@@ -58,34 +59,17 @@ def first_non_finite(model: nn.Module, rerun: Callable[[], object]) -> str | Non
         if not found and isinstance(output, Tensor) and not output.isfinite().all():
             found.append(f"{name} ({type(module).__name__})")
 
-    def watch(name: str, module: Any) -> Callable[[], None]:
-        hook = module.register_forward_hook(lambda module, args, output: look(name, module, output))
-        if not hasattr(module, "tangent"):
-            return hook.remove
-        # Encoders call this method of a layer and skip its forward, which the hook would see.
-        tangent = module.tangent
+    def watch(name: str, module: nn.Module) -> RemovableHandle:
+        return module.register_forward_hook(lambda module, args, output: look(name, module, output))
 
-        def watched(*args: Any) -> Any:
-            output = tangent(*args)
-            look(name, module, output)
-            return output
-
-        module.tangent = watched
-
-        def remove() -> None:
-            hook.remove()
-            del module.tangent
-
-        return remove
-
-    undo = [watch(name, module) for name, module in model.named_modules() if name]
+    hooks = [watch(name, module) for name, module in model.named_modules() if name]
     try:
         rerun()
     except NonFinite:
         pass
     finally:
-        for remove in undo:
-            remove()
+        for hook in hooks:
+            hook.remove()
     return found[0] if found else None
 
 

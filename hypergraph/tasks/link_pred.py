@@ -18,7 +18,7 @@ from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.decoders import FermiDirac
-from hypergraph.nn.registry import ENCODERS, LAYERS, make_space
+from hypergraph.nn.registry import ENCODERS, FCS, make_space
 from hypergraph.tasks import batches, metrics
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks.batches import Batches
@@ -57,8 +57,8 @@ class LinkPred:
             self.x, self.edge_index = graphs.move(data.x, config), graphs.move(data.edge_index, config)
             weight = data.edge_weight
             self.edge_weight = None if weight is None else graphs.move(weight, config)
-        space = make_space(LAYERS[config.fc].space, config.K, config.learn_curvature)
-        options = {"phi": graphs.activation(config.phi)} if "phi" in LAYERS[config.fc].takes else {}
+        space = make_space(FCS[config.fc].space, config.K, config.learn_curvature)
+        options = {"phi": graphs.activation(config.phi)} if "phi" in FCS[config.fc].takes else {}
         encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc, **options)
         self.space: Space = encoder.space
         self.model = LinkPredictor(encoder, FermiDirac(self.space, config.r, config.t)).to(config.device)
@@ -83,11 +83,11 @@ class LinkPred:
     @staticmethod
     def prepare(config: LinkConfig, graph: Any) -> GraphData:
         """Split the edges of a graph and prepare its features."""
-        flat = LAYERS[config.fc].space == "euclidean"
+        flat = FCS[config.fc].space == "euclidean"
         if flat != ENCODERS[config.encoder].flat:
             fitting = "gcn or mlp" if flat else "hnn or hgcn"
             raise InputError(
-                f"The layer '{config.fc}' is {LAYERS[config.fc].space}, and the encoder {config.encoder} "
+                f"The layer '{config.fc}' is {FCS[config.fc].space}, and the encoder {config.encoder} "
                 f"has no such layers; use --encoder {fitting}."
             )
         split = link_split(graph, config.split or "hgcn", config.split_seed)

@@ -34,6 +34,19 @@ KINDS = {
     "centroid": "m",
     "frechet_mean": "m",
 }
+# What a Space has for layers besides; tests/geometry/test_kernels.py tries these.
+FOR_LAYERS = (
+    "horospheres",
+    "hyperplanes",
+    "hyperplanes_through",
+    "pseudo_busemann",
+    "linear_forms",
+    "shift0",
+    "from_distances0",
+    "bound0",
+    "summand",
+    "log0_of_sum",
+)
 NAMES = [(model, name) for model in MODULES for name in [*KINDS, "convert"]]
 
 
@@ -89,4 +102,15 @@ def arguments(
     return out
 
 
-__all__ = ["CURVATURES", "KINDS", "MODULES", "NAMES", "arguments", "clip", "operator", "tangent", "unit"]
+__all__ = [
+    "CURVATURES",
+    "FOR_LAYERS",
+    "KINDS",
+    "MODULES",
+    "NAMES",
+    "arguments",
+    "clip",
+    "operator",
+    "tangent",
+    "unit",
+]

@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from hypergraph.geometry import numerics
+from hypergraph.geometry import numerics, origin, planes, radial
 from tests.geometry.operators import KINDS, MODULES, NAMES, arguments, clip, operator
+
+pytestmark = pytest.mark.usefixtures("either_way")
 
 
 def small(name: str) -> dict[str, int]:
@@ -37,7 +39,7 @@ def test_derivatives_where_points_are_clipped(
     model: str, name: str, K: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a limit near enough for finite differences: a clipped point moves along its sphere, and with K."""
-    for module in (numerics, *MODULES.values()):
+    for module in (numerics, origin, planes, *MODULES.values()):
         if hasattr(module, "radius_limit"):
             monkeypatch.setattr(module, "radius_limit", lambda dtype: 0.9)
     torch.manual_seed(0)
@@ -86,7 +88,7 @@ def test_a_clipped_row_changes_nothing_for_the_others(model: str, name: str, whe
 def test_radial_functions(name: str) -> None:
     # on both sides of the Taylor branch, and at 0
     q = torch.tensor([0.0, 1e-6, 9e-4, 1.1e-3, 0.3, 0.9], dtype=torch.float64, requires_grad=True)
-    function = getattr(numerics, name)
+    function = getattr(radial, name)
     # a one-sided difference at 0, where the square of a norm cannot go negative
     assert gradcheck(function, (q[1:].detach().requires_grad_(),), eps=1e-7, atol=1e-6)
     assert gradgradcheck(function, (q[1:].detach().requires_grad_(),), eps=1e-7, atol=1e-6)

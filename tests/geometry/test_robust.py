@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from hypergraph.geometry.numerics import clip, distance_limit, radius_limit
 from tests.geometry.operators import KINDS, MODULES, NAMES, operator
+from tests.ways import WAYS, way
 
 N, BATCH = 3, 4
 # ordinary numbers, and any finite number of the dtype
@@ -47,12 +48,14 @@ def test_always_finite(model: str, name: str, data: st.DataObject, K: float, dty
         args.append(torch.from_numpy(values))
     modest = all(a.abs().max() <= 1e9 for a in args)
     args = [a.requires_grad_() for a in args]
-    out = operator(model, name)(*args, K=K)
-    assert out.dtype == dtype
-    assert out.isfinite().all()
-    if modest:
-        for grad in torch.autograd.grad(out.sum(), args, allow_unused=True):
-            assert grad is None or grad.isfinite().all()
+    for which in WAYS:
+        with way(which):
+            out = operator(model, name)(*args, K=K)
+            assert out.dtype == dtype
+            assert out.isfinite().all()
+            if modest:
+                for grad in torch.autograd.grad(out.sum(), args, allow_unused=True):
+                    assert grad is None or grad.isfinite().all()
     if name in ("exp0", "exp", "gyro_add", "gyro_scale", "project", "centroid"):
         assert MODULES[model].contains(out.detach(), K=K).all()
 

@@ -20,6 +20,7 @@ from hypergraph import Lorentz, PoincareBall
 from tests.geometry import oracle
 from tests.geometry.oracle import SIGNATURES, Kit, Vector, vector
 
+pytestmark = pytest.mark.usefixtures("either_way")
 MODELS = {"poincare": PoincareBall, "lorentz": Lorentz}
 STEP = mpf(10) ** -15
 

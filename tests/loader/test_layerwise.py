@@ -5,7 +5,7 @@ import torch
 
 from hypergraph.errors import InputError
 from hypergraph.loader import layerwise, take_rows
-from hypergraph.nn import GCN, HGCN, HNN, LAYERS, MLP, make_space
+from hypergraph.nn import FCS, GCN, HGCN, HNN, MLP, make_space
 
 
 def graph(dtype: torch.dtype, nodes: int = 90) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -28,8 +28,8 @@ def _small_blocks(monkeypatch):
 
 
 ENCODERS = [
-    *((HGCN, entry.space, entry.name) for entry in LAYERS.values() if entry.space != "euclidean"),
-    *((HNN, entry.space, entry.name) for entry in LAYERS.values() if entry.space != "euclidean"),
+    *((HGCN, entry.space, entry.name) for entry in FCS.values() if entry.space != "euclidean"),
+    *((HNN, entry.space, entry.name) for entry in FCS.values() if entry.space != "euclidean"),
     (GCN, "euclidean", None),
     (MLP, "euclidean", None),
 ]
@@ -40,7 +40,7 @@ ENCODERS = [
 def test_equals_the_forward_of_the_whole_graph(cls, model, linear, dtype, bound):
     x, edges, pointer = graph(dtype)
     torch.manual_seed(1)
-    options = {} if linear is None else {"linear": linear}
+    options = {} if linear is None else {"fc": linear}
     encoder = cls(7, 5, 3, make_space(model, -0.7), dropout=0.3, clip=2.0, **options).to(dtype)
     encoder(x, edges)  # BFC initialises itself on the first batch
     with torch.no_grad():

@@ -16,12 +16,11 @@ from torch_geometric.nn import to_hetero
 from hypergraph.datasets import load_graph, prepare_features
 from hypergraph.errors import InputError
 from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space, clip
-from hypergraph.nn import GCN, HGCN, HNN, LAYERS, MLP, make_head, make_space, normalized_adjacency
-from hypergraph.nn.radial import Lifted
-from hypergraph.sparse import SparseMatrix, csr_tensor
+from hypergraph.nn import FCS, GCN, HGCN, HNN, MLP, make_head, make_space, normalized_adjacency
+from hypergraph.sparse import SparseMatrix, SparseRows, csr_tensor
 
 NODES, FEATURES, DIM = 18, 9, 4
-HYPERBOLIC = [entry for entry in LAYERS.values() if entry.space != "euclidean"]
+HYPERBOLIC = [entry for entry in FCS.values() if entry.space != "euclidean"]
 
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -68,16 +67,16 @@ def assert_same(a: list[Tensor], b: list[Tensor]) -> None:
 @pytest.mark.parametrize("K", [-0.1, -0.5, -2.3])
 def test_tangent_vectors_between_layers_are_points_between_layers(cls: type, entry: Any, K: float) -> None:
     space = make_space(entry.space, K)
-    encoder = make(cls, space, linear=entry.name, clip=1.5)
+    encoder = make(cls, space, fc=entry.name, clip=1.5)
     x, edge_index = features(), edges()
     z = space.lift(x, clip=1.5)
-    for layer in encoder.layers:
+    for number, layer in enumerate(encoder.layers):
         if cls is HGCN:
             layer.fuse = False
             z = layer(z, edge_index)
             layer.fuse = True
         else:
-            z = space.exp0(encoder.act(space.log0(layer(z))))
+            z = space.exp0(encoder.acts[number](space.log0(layer(z))))
     out = encoder(x, edge_index)
     torch.testing.assert_close(out, z, rtol=1e-9, atol=1e-10)
     assert space.contains(out).all()
@@ -87,7 +86,7 @@ def test_tangent_vectors_between_layers_are_points_between_layers(cls: type, ent
 @pytest.mark.parametrize("cls", [HGCN, HNN])
 @pytest.mark.parametrize("entry", HYPERBOLIC, ids=lambda entry: entry.name)
 def test_sparse_features_give_what_dense_ones_give(cls: type, entry: Any) -> None:
-    encoder = make(cls, make_space(entry.space, -0.5), linear=entry.name)
+    encoder = make(cls, make_space(entry.space, -0.5), fc=entry.name)
     x, edge_index = features(), edges()
     assert_same(gradients(encoder, sparse(x), edge_index), gradients(encoder, x, edge_index))
 
@@ -109,9 +108,9 @@ def test_sparse_features_of_any_size_are_bounded_as_dense_ones() -> None:
     for space in (PoincareBall(-0.5), Lorentz(-2.3)):
         encoder = make(HGCN, space)
         lifted = encoder.lift(sparse(x))
-        assert isinstance(lifted, Lifted)
-        weight = encoder.layers[0].linear.weight
-        torch.testing.assert_close(lifted.log0(weight), encoder.lift(x) @ weight.T)
+        assert isinstance(lifted, SparseRows)
+        weight = encoder.layers[0].fc.weight
+        torch.testing.assert_close(lifted.product(weight), encoder.lift(x) @ weight.T)
         torch.testing.assert_close(encoder(sparse(x), edge_index), encoder(x, edge_index))
 
 
@@ -153,10 +152,10 @@ def test_a_gradient_step_on_real_data_is_finite(name: str, real_data: Callable[[
     torch.set_default_dtype(torch.float32)
     graph = load_graph(name, data=real_data(name))
     x = prepare_features(graph, "node")
-    for entry in LAYERS.values():
+    for entry in FCS.values():
         space = make_space(entry.space)
         cls = MLP if entry.space == "euclidean" else HGCN
-        encoder = cls(x.shape[1], 16, 2, space, linear=entry.name)
+        encoder = cls(x.shape[1], 16, 2, space, fc=entry.name)
         head = {"poincare": "bmlr-p", "lorentz": "bmlr-l", "euclidean": "mlr"}[entry.space]
         head = make_head(head, 16, int(graph.y.max()) + 1, space)
         parameters = [*encoder.parameters(), *head.parameters()]
@@ -195,9 +194,9 @@ def test_dropout_acts_on_weights_in_training_only() -> None:
 def test_options() -> None:
     space, x, edge_index = PoincareBall(-0.5), features(), edges()
     plain = HGCN(FEATURES, DIM, 3, space, act=None, bias=False, attention=True, aggregation="centroid")
-    assert all(conv.linear.bias is None and conv.att is not None for conv in plain.layers)
+    assert all(conv.fc.bias is None and conv.att is not None for conv in plain.layers)
     assert plain(x, edge_index).shape == (NODES, DIM)
-    bfc = HNN(FEATURES, DIM, 2, space, linear="bfc-p", phi="tanh")
+    bfc = HNN(FEATURES, DIM, 2, space, fc="bfc-p", phi="tanh")
     assert isinstance(bfc.layers[1].phi, nn.Tanh)
     assert str(plain) == "HGCN(9, 4, num_layers=3, PoincareBall(K=-0.5))"
 
@@ -221,8 +220,8 @@ def test_bad_input() -> None:
         MLP(FEATURES, DIM, 2, PoincareBall())
     with pytest.raises(InputError, match="needs a space"):
         HGCN(FEATURES, DIM, 2)
-    with pytest.raises(InputError, match="leave out linear"):
-        GCN(FEATURES, DIM, 2, linear="mobius")
+    with pytest.raises(InputError, match="leave out fc"):
+        GCN(FEATURES, DIM, 2, fc="mobius")
     with pytest.raises(ValueError, match="at least 1"):
         HNN(FEATURES, DIM, 0, PoincareBall())
 
@@ -341,7 +340,7 @@ def _distributed(rank: int, size: int, file: str) -> None:
     x, edge_index = 0.3 * torch.randn(NODES, FEATURES), edges()
     wrapped = DistributedDataParallel(encoder)
     (wrapped(x, edge_index).square().sum() * (rank + 1)).backward()
-    grad = encoder.layers[0].linear.weight.grad
+    grad = encoder.layers[0].fc.weight.grad
     everyone = [torch.empty_like(grad) for _ in range(size)]
     dist.all_gather(everyone, grad)
     assert all(torch.equal(other, grad) for other in everyone)
@@ -349,7 +348,7 @@ def _distributed(rank: int, size: int, file: str) -> None:
     alone.load_state_dict(encoder.state_dict())
     alone(x, edge_index).square().sum().backward()
     mean = sum(range(1, size + 1)) / size
-    torch.testing.assert_close(grad, mean * alone.layers[0].linear.weight.grad)
+    torch.testing.assert_close(grad, mean * alone.layers[0].fc.weight.grad)
     dist.destroy_process_group()
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
-from hypergraph.nn import LAYERS, make_linear, make_space
+from hypergraph.nn import FCS, make_fc, make_space
 from tests import reference
 
 COUNTS = {
@@ -23,21 +23,21 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", FCS)
 def test_parameter_counts_of_the_two_layer_encoders(name: str) -> None:
     counts = tuple(
-        sum(p.numel() for n in (features, 16) for p in make_linear(name, n, 16).parameters())
+        sum(p.numel() for n in (features, 16) for p in make_fc(name, n, 16).parameters())
         for features in (11, 12, 500, 1433)
     )
     assert counts == COUNTS[name]
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", FCS)
 @pytest.mark.parametrize("K", [-1.0, -0.5, -2.3])
 def test_outputs_are_on_the_manifold(name: str, K: float) -> None:
     torch.manual_seed(0)
-    space = make_space(LAYERS[name].space, K).double()
-    layer = make_linear(name, 5, 4, space).double()
+    space = make_space(FCS[name].space, K).double()
+    layer = make_fc(name, 5, 4, space).double()
     y = layer(space.exp0(torch.randn(7, 5, dtype=torch.float64)))
     assert y.shape == (7, space.ambient(4))
     assert bool(space.contains(y).all())
@@ -46,8 +46,8 @@ def test_outputs_are_on_the_manifold(name: str, K: float) -> None:
 def prepared(name: str, K: float, **options: object) -> tuple[nn.Module, Tensor, Space]:
     """A layer whose parameters are away from their initial zeros, in float64, and points."""
     torch.manual_seed(0)
-    space = make_space(LAYERS[name].space, K).double()
-    layer = make_linear(name, 5, 4, space, **options).double().eval()
+    space = make_space(FCS[name].space, K).double()
+    layer = make_fc(name, 5, 4, space, **options).double().eval()
     with torch.no_grad():
         for parameter in layer.parameters():
             if parameter.dim():
@@ -56,7 +56,7 @@ def prepared(name: str, K: float, **options: object) -> tuple[nn.Module, Tensor,
 
 
 def slow_layer(name: str, layer: nn.Module, x: Tensor, K: float) -> Tensor:
-    model = LAYERS[name].space
+    model = FCS[name].space
     if model == "euclidean":
         return layer.weight @ x + layer.bias
     bias = reference.exp0(layer.bias, K, model) if name != "lorentz-fc" else None
@@ -80,7 +80,7 @@ def slow_layer(name: str, layer: nn.Module, x: Tensor, K: float) -> Tensor:
     return reference.gyro_add(y, bias, K, model)
 
 
-OPTIONS = [(name, {}) for name in LAYERS]
+OPTIONS = [(name, {}) for name in FCS]
 OPTIONS += [("bfc-p", {"phi": "tanh"}), ("bfc-l", {"phi": "relu"}), ("lorentz-fc", {"phi": "relu"})]
 
 
@@ -129,8 +129,8 @@ def test_bfc_tends_to_a_euclidean_layer(name: str, factor: float) -> None:
 @pytest.mark.parametrize("name", ["bfc-p", "bfc-l"])
 def test_first_batch_in_training_centres_the_responses(name: str) -> None:
     torch.manual_seed(0)
-    space = make_space(LAYERS[name].space, -0.5)
-    layer = make_linear(name, 8, 16, space)
+    space = make_space(FCS[name].space, -0.5)
+    layer = make_fc(name, 8, 16, space)
     x = space.exp0(3 + 0.5 * torch.rand(64, 8))  # far out on one side, as Airport's features are
     layer.eval()
     layer(x)
@@ -145,7 +145,7 @@ def test_first_batch_in_training_centres_the_responses(name: str) -> None:
     torch.testing.assert_close(u.mean(0), torch.zeros(16), rtol=0, atol=1e-3)
     assert (u > 0).any(0).all() and (u < 0).any(0).all()
 
-    other = make_linear(name, 8, 16, make_space(LAYERS[name].space, -0.5))
+    other = make_fc(name, 8, 16, make_space(FCS[name].space, -0.5))
     other.load_state_dict(layer.state_dict())
     before = {key: value.clone() for key, value in other.state_dict().items()}
     for changed in (other, copy.deepcopy(layer)):
@@ -156,10 +156,10 @@ def test_first_batch_in_training_centres_the_responses(name: str) -> None:
     assert not layer.initialised
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", FCS)
 def test_dropconnect_acts_in_training_only(name: str) -> None:
     torch.manual_seed(0)
-    layer = make_linear(name, 12, 4, dropout=0.5)
+    layer = make_fc(name, 12, 4, dropout=0.5)
     x = layer.space.exp0(torch.randn(3, 12))
     layer(x)
     assert not torch.equal(layer(x), layer(x))
@@ -169,16 +169,16 @@ def test_dropconnect_acts_in_training_only(name: str) -> None:
 
 def test_wrong_options() -> None:
     with pytest.raises(ValueError, match="dropout must be at least 0 and below 1, got 1"):
-        make_linear("bfc-p", 3, 2, dropout=1)
+        make_fc("bfc-p", 3, 2, dropout=1)
     with pytest.raises(InputError, match="Unknown activation 'than'"):
-        make_linear("bfc-p", 3, 2, phi="than")
+        make_fc("bfc-p", 3, 2, phi="than")
 
 
 def _train_in_two_processes(rank: int, folder: str) -> None:
     store = f"file://{folder}/store"
     torch.distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=2)
     torch.manual_seed(0)
-    model = nn.parallel.DistributedDataParallel(make_linear("bfc-p", 6, 4))
+    model = nn.parallel.DistributedDataParallel(make_fc("bfc-p", 6, 4))
     torch.manual_seed(rank)
     x = model.module.space.exp0(torch.randn(9 + rank, 6))
     model(x).square().sum().backward()

@@ -7,14 +7,14 @@ import math
 import pytest
 import torch
 
-from hypergraph.nn import HEADS, LAYERS, make_head, make_linear, make_space
+from hypergraph.nn import FCS, HEADS, make_fc, make_head, make_space
 
 
 @pytest.mark.parametrize("learnable", [False, True], ids=["fixed K", "learnable K"])
-@pytest.mark.parametrize("name", [*HEADS, *LAYERS])
+@pytest.mark.parametrize("name", [*HEADS, *FCS])
 def test_nan_in_nan_out(name: str, learnable: bool) -> None:
     torch.manual_seed(0)
-    table, make = (HEADS, make_head) if name in HEADS else (LAYERS, make_linear)
+    table, make = (HEADS, make_head) if name in HEADS else (FCS, make_fc)
     space = make_space(table[name].space, -0.5, learnable)
     module = make(name, 3, 2, space).eval()
     x = space.exp0(torch.randn(4, 3))

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Lorentz, Space
-from hypergraph.nn import HEADS, LAYERS, make_head, make_linear, make_space
+from hypergraph.nn import FCS, HEADS, make_fc, make_head, make_space
 from hypergraph.nn.registry import Entry
 
-ENTRIES = [*HEADS.values(), *LAYERS.values()]
+ENTRIES = [*HEADS.values(), *FCS.values()]
 every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 
 N, C = 6, 4
@@ -31,7 +31,7 @@ def make(entry: Entry, K: float = -0.7, learnable: bool = False) -> tuple[nn.Mod
 
 
 def entry_module(entry: Entry, space: Space | None) -> nn.Module:
-    return (make_head if entry.kind == "head" else make_linear)(entry.name, N, C, space)
+    return (make_head if entry.kind == "head" else make_fc)(entry.name, N, C, space)
 
 
 def points(space: Space, rows: int = 8, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -55,7 +55,7 @@ def test_parameters_are_as_many_as_the_registry_says(entry: Entry) -> None:
     expected = count(entry.params, N, C) + (count(entry.bias, N, C) if entry.bias else 0)
     assert sum(p.numel() for p in layer.parameters()) == expected
     if entry.kind == "layer":
-        bare = make_linear(entry.name, N, C, bias=False)
+        bare = make_fc(entry.name, N, C, bias=False)
         assert sum(p.numel() for p in bare.parameters()) == count(entry.params, N, C)
         assert bare.bias is None
 
@@ -224,7 +224,7 @@ def test_unknown_names_and_wrong_spaces() -> None:
     with pytest.raises(InputError, match=r"Unknown head 'bmlr'; did you mean 'bmlr-[pl]'"):
         make_head("bmlr", 3, 2)
     with pytest.raises(InputError, match="Unknown layer 'bfc-e'"):
-        make_linear("bfc-e", 3, 2)
+        make_fc("bfc-e", 3, 2)
     with pytest.raises(InputError, match="Unknown space 'ball'"):
         make_space("ball")
     with pytest.raises(InputError, match=r"'bmlr-p' works on the poincare model.*there use bmlr-l, lmlr"):

@@ -15,9 +15,10 @@ from mpmath import mp, mpf
 from torch import Tensor, nn
 
 from hypergraph.geometry.space import Space
-from hypergraph.nn import HEADS, LAYERS, Activation, FermiDirac, HGCNConv, make_head, make_linear, make_space
+from hypergraph.nn import FCS, HEADS, Activation, FermiDirac, HGCNConv, make_fc, make_head, make_space
 from tests.geometry.oracle import Vector, axpy, dot, lorentz, norm, poincare, sheet, times
 
+pytestmark = pytest.mark.usefixtures("either_way")
 STEP, K0 = mpf(10) ** -15, -0.4
 Numbers = dict[str, Any]  # the parameters by name, lists of (lists of) numbers
 MODEL = {"poincare": poincare, "lorentz": lorentz}
@@ -96,7 +97,7 @@ def from_distances(model: str, u: Vector, K: Any) -> Vector:
 
 
 def layer_point(name: str, p: Numbers, x: Vector, K: Any) -> Vector:
-    model = LAYERS[name].space
+    model = FCS[name].space
     if name == "lorentz-fc":
         direction = unit([dot(w, x) + b for w, b in zip(p["weight"], p["b"])])
         size = mp.exp(p["log_lambda"]) / (1 + mp.exp(-dot(p["v"][0], x) - p["b_prime"][0]))
@@ -113,7 +114,7 @@ def layer_point(name: str, p: Numbers, x: Vector, K: Any) -> Vector:
 
 def conv_points(model: str, aggregation: str, p: Numbers, x: list[Vector], K: Any) -> list[Vector]:
     name = {"poincare": "mobius", "lorentz": "ltfc"}[model]
-    inner = {key.removeprefix("linear."): value for key, value in p.items()}
+    inner = {key.removeprefix("fc."): value for key, value in p.items()}
     h = [layer_point(name, inner, row, K) for row in x]
     out = []
     for i in range(len(x)):
@@ -229,11 +230,11 @@ def test_heads(name: str, spread: bool, learnable: bool) -> None:
 
 @pytest.mark.parametrize("learnable", [False, True], ids=["fixed K", "learnable K"])
 @pytest.mark.parametrize("spread", [False, True], ids=["initial", "spread"])
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", FCS)
 @pytest.mark.usefixtures("double")
 def test_layers(name: str, spread: bool, learnable: bool) -> None:
-    space = make_space(LAYERS[name].space, K0, learnable)
-    layer = settled(make_linear(name, 2, 2, space), spread)
+    space = make_space(FCS[name].space, K0, learnable)
+    layer = settled(make_fc(name, 2, 2, space), spread)
     x = inputs(layer, space)
     if name == "lorentz-fc" and not spread:
         x = x[1:]  # at the origin W x + b is 0, and has no direction

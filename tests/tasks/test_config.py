@@ -9,7 +9,7 @@ import pytest
 
 from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
-from hypergraph.nn.registry import HEADS, LAYERS
+from hypergraph.nn.registry import FCS, HEADS
 from hypergraph.option import kind_of
 from hypergraph.tasks.config import LinkConfig, NodeConfig, settle
 from hypergraph.tasks.kinds import KINDS
@@ -41,7 +41,7 @@ def test_every_dataset_and_name_has_presets() -> None:
     for dataset in (*DATASETS, "mine.csv"):
         for head in HEADS:
             assert settle(NodeConfig, {"dataset": dataset, "head": head}).epochs == 5000
-        for fc in LAYERS:
+        for fc in FCS:
             assert settle(LinkConfig, {"dataset": dataset, "fc": fc}).epochs == 5000
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hypergraph.errors import InputError
-from hypergraph.nn.registry import HEADS, LAYERS
+from hypergraph.nn.registry import FCS, HEADS
 from hypergraph.tasks import measured, reproduce_command
 from hypergraph.tasks import reproduce as module
 from hypergraph.tasks.classes import classes
@@ -24,7 +24,7 @@ from hypergraph.tasks.tables import TABLES
 def test_every_published_figure_is_of_a_registered_method() -> None:
     for task, names, count in (
         ("node-clf", HEADS, 28),
-        ("link-pred", LAYERS, 24),
+        ("link-pred", FCS, 24),
         ("image", HEADS, 24),
         ("genome", HEADS, 80),
     ):

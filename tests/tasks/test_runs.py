@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 import hypergraph
 from hypergraph.errors import InputError
-from hypergraph.nn.registry import HEADS, LAYERS
+from hypergraph.nn.registry import FCS, HEADS
 from hypergraph.tasks import checkpoint, link_prediction, node_classification
 from hypergraph.tasks.compare import compare
 from hypergraph.tasks.predict import predict
@@ -239,7 +239,7 @@ def test_every_head(graph: Path, tmp_path: Path, head: str, dtype: str) -> None:
 
 @pytest.mark.usefixtures("no_plot")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("fc", LAYERS)
+@pytest.mark.parametrize("fc", FCS)
 def test_every_layer(graph: Path, tmp_path: Path, fc: str, dtype: str) -> None:
     result = link_prediction(
         graph, fc, seeds=1, epochs=30, lr=0.05, K=-0.5, dtype=dtype, out=tmp_path / "run"

@@ -1,0 +1,191 @@
+"""Where a kernel runs instead of a definition, and how autograd sees it.
+
+A definition is a function of torch operations: it is what the operator means, and it works under
+torch.compile, torch.export, torch.func, on every device, to any order of derivatives. A kernel computes the
+same values and first derivatives faster, in eager mode on the CPU. ``@with_kernel(kernel)`` puts the two
+together, and :func:`usable` alone decides which one runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from hypergraph.geometry.kernels.torch_internals import has_hidden_batch, transformed
+from hypergraph.memory import empty
+
+Inputs = Sequence[Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+_PLAIN = (Tensor, nn.Parameter)
+_DTYPES = (torch.float32, torch.float64)
+# Rows that are mapped together: their intermediate results stay in the cache, and are not paged in anew.
+BLOCK_ROWS = 2**14
+_switch = {"on": True}
+
+
+class Kernel:
+    """A fast version of a definition, with its gradient by hand.
+
+    Attributes:
+        least: the number of entries of the first tensor below which the definition is as fast.
+        by_rows: whether the first input is a matrix of which every row is mapped for itself, so that many
+            rows are mapped in blocks.
+    """
+
+    least = 0
+    by_rows = False
+
+    def forward(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]] | None:
+        """The result, and what :meth:`backward` needs besides the inputs; ``None`` where the numbers need the
+        definition, such as points beyond the limit."""
+        raise NotImplementedError
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        """The gradients by the inputs; ``None`` for those that are not needed or are no tensors."""
+        raise NotImplementedError
+
+
+@contextlib.contextmanager
+def definitions_only() -> Iterator[None]:
+    """Inside, every operator runs by its definition: to compare, or to step through it with a debugger."""
+    before, _switch["on"] = _switch["on"], False
+    try:
+        yield
+    finally:
+        _switch["on"] = before
+
+
+def eager(*tensors: Any) -> bool:
+    """Whether these are ordinary tensors on the CPU that nothing transforms: one may look at their
+    numbers."""
+    for x in tensors:
+        kind = type(x)
+        if kind in _PLAIN:
+            if x.dtype not in _DTYPES or not x.is_cpu:
+                return False
+        elif isinstance(x, Tensor):  # a subclass, such as a fake tensor
+            return False
+    return _switch["on"] and not transformed()
+
+
+def usable(kernel: Kernel, inputs: Inputs) -> bool:
+    """The one decision: whether the kernel runs for these inputs, and not the definition."""
+    if kernel.least:
+        first = next(x for x in inputs if isinstance(x, Tensor))
+        if first.numel() < kernel.least:
+            return False
+    return eager(*inputs)
+
+
+def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
+    """The definition that follows, with this kernel beside it; positional arguments only."""
+
+    def decorate(definition: Function) -> Function:
+        @functools.wraps(definition)
+        def run(*inputs: Any) -> Any:
+            if not usable(kernel, inputs):
+                return definition(*inputs)
+            with torch.no_grad():
+                made = _forward(kernel, inputs)
+            if made is None:
+                return definition(*inputs)
+            if torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+                return _ByHand.apply(kernel, definition, made, *inputs)
+            return made[0]
+
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
+class _ByHand(torch.autograd.Function):
+    """A kernel as autograd sees it. A second derivative, or one with a batch that does not show, is taken
+    through the definition."""
+
+    @staticmethod
+    def forward(ctx: Any, kernel: Kernel, definition: Callable[..., Any], made: Any, *inputs: Any) -> Any:
+        out, kept = made
+        ctx.kernel, ctx.definition, ctx.count = kernel, definition, len(inputs)
+        everything = (*inputs, *kept)
+        tensors = [isinstance(x, Tensor) for x in everything]
+        ctx.save_for_backward(*(x if tensor else None for x, tensor in zip(everything, tensors)))
+        ctx.others = [None if tensor else x for x, tensor in zip(everything, tensors)]
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        everything = [other if x is None else x for x, other in zip(ctx.saved_tensors, ctx.others)]
+        inputs, kept = everything[: ctx.count], everything[ctx.count :]
+        needed = ctx.needs_input_grad[3:]
+        if torch.is_grad_enabled() or not eager(*grads) or any(map(has_hidden_batch, grads)):
+            return None, None, None, *_differentiate(ctx.definition, inputs, needed, grads)
+        return None, None, None, *_backward(ctx.kernel, inputs, kept, needed, grads)
+
+
+def _differentiate(
+    definition: Callable[..., Any], inputs: Inputs, needed: Sequence[bool], grads: Sequence[Tensor]
+) -> Iterator[Tensor | None]:
+    record = torch.is_grad_enabled()
+    with torch.enable_grad():
+        # an alias of each input, so that an input that depends on another one counts for itself
+        given = [x.view_as(x) if need else x for x, need in zip(inputs, needed)]
+        found = iter(
+            torch.autograd.grad(
+                definition(*given),
+                [x for x, need in zip(given, needed) if need],
+                grads,
+                create_graph=record,
+                allow_unused=True,
+            )
+        )
+    return (next(found) if need else None for need in needed)
+
+
+def _blocked(kernel: Kernel, x: Any) -> bool:
+    return kernel.by_rows and isinstance(x, Tensor) and x.size(0) > 2 * BLOCK_ROWS
+
+
+def _forward(kernel: Kernel, inputs: Inputs) -> tuple[Any, tuple[Any, ...]] | None:
+    if not _blocked(kernel, inputs[0]):
+        return kernel.forward(*inputs)
+    out, everything = None, []
+    for start, block in _blocks(inputs[0]):
+        made = kernel.forward(block, *inputs[1:])
+        if made is None:
+            return None
+        part, kept = made
+        if out is None:
+            out = empty(inputs[0].size(0), part.size(1), part)
+        out[start : start + part.size(0)] = part
+        everything += [*kept]
+    return out, tuple(everything)
+
+
+def _backward(
+    kernel: Kernel, inputs: Inputs, kept: Inputs, needed: Sequence[bool], grads: Sequence[Tensor]
+) -> Inputs:
+    x = inputs[0]
+    if not _blocked(kernel, x):
+        return kernel.backward(inputs, kept, needed, *grads)
+    blocks = [*_blocks(x)]
+    each = len(kept) // len(blocks)
+    by_x = empty(x.size(0), x.size(1), x) if needed[0] else None
+    totals: list[Any] = [None] * (len(inputs) - 1)
+    for number, (start, block) in enumerate(blocks):
+        place = slice(start, start + block.size(0))
+        found = kernel.backward(
+            (block, *inputs[1:]), kept[number * each :][:each], needed, *(grad[place] for grad in grads)
+        )
+        if by_x is not None:
+            by_x[place] = found[0]
+        totals = [new if old is None else old + new for old, new in zip(totals, found[1:])]
+    return by_x, *totals
+
+
+def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:
+    return ((start, x[start : start + BLOCK_ROWS]) for start in range(0, x.size(0), BLOCK_ROWS))

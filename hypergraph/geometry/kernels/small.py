@@ -1,0 +1,52 @@
+"""What the kernels of layers share. At a few thousand rows a map is bound by the number of operations, not by
+their size: each costs some microseconds, so these spare torch the conversion of numbers."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+
+TINY = 1e-30  # is added to squared norms where one divides by them
+
+
+@functools.lru_cache(maxsize=64)
+def constant(size: int, value: float, dtype: torch.dtype) -> Tensor:
+    """A vector to multiply with: that takes half the time of a sum over few columns."""
+    with torch.inference_mode(False):
+        return torch.full((size,), value, dtype=dtype)
+
+
+def sq_norms(u: Tensor, factor: float = 1.0, tiny: float = 0.0) -> Tensor:
+    """``factor`` times the squared norm of every row, plus ``tiny``: shape ``(rows,)``."""
+    weights = constant(u.size(1), factor, u.dtype)
+    return torch.addmv(constant(1, tiny, u.dtype), u * u, weights) if tiny else torch.mv(u * u, weights)
+
+
+def dots(a: Tensor, b: Tensor) -> Tensor:
+    """The inner products of the rows."""
+    return torch.mv(a * b, constant(a.size(1), 1.0, a.dtype))
+
+
+def sinh_form(q: Tensor, rate: float, limit: float, beyond: bool) -> tuple[Tensor, Tensor]:
+    """What a tangent vector w with q = (rate |w|)^2 is on the Lorentz model of curvature -1: the factor of w
+    in the spatial part, and the time. ``beyond`` says whether some are beyond the limit, where the length
+    stays."""
+    r = (q + TINY).sqrt_()
+    sinh = r.clamp_max(limit).sinh_() if beyond else r.sinh()
+    time = torch.addcmul(constant(1, 1.0, q.dtype), sinh, sinh).sqrt_()
+    return sinh.div_(r).mul_(rate), time
+
+
+def sinh_slopes(
+    q: Tensor, factor: Tensor, time: Tensor, rate: float, limit: float, beyond: bool
+) -> tuple[Tensor, Tensor]:
+    """Twice the derivatives of these two by q."""
+    slope, time_slope = time * rate, factor / rate
+    if beyond:
+        inside = (q <= limit * limit).to(q.dtype)
+        slope.mul_(inside)
+        time_slope.mul_(inside)
+    # near 0 the difference is mere rounding, but it is multiplied by w twice
+    return slope.sub_(factor).div_(q + TINY), time_slope

@@ -1,0 +1,259 @@
+r"""Signed distances from points to horospheres and hyperplanes, one for each row of a matrix of directions.
+
+On the hyperboloid a geodesic hyperplane is a linear equation and a Busemann function the logarithm of a
+linear one. So the points of either model, or their logarithms, are first seen as :class:`Rows` of the Lorentz
+model of curvature -1; what follows is one matrix product and a few passes over points x directions, the same
+for all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from hypergraph.geometry.kernels import Gram, Horospheres, Products, Tail, with_kernel
+from hypergraph.geometry.numerics import (
+    Scalar,
+    at_least,
+    bound,
+    bound_factor,
+    bound_of,
+    bound_square,
+    distance_limit,
+    operator,
+    radius_limit,
+    unit,
+)
+from hypergraph.geometry.origin import PACE
+from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
+from hypergraph.geometry.rows import combine, sq_norm, times
+from hypergraph.sparse import SparseRows
+
+Points = Tensor | SparseRows
+
+
+class Rows(NamedTuple):
+    """Points ``[1 + rise, factor * vector]`` of the Lorentz model of curvature -1."""
+
+    vectors: Points
+    factor: Scalar
+    rise: Tensor
+
+    def space(self) -> Tensor:
+        """The spatial coordinates of dense rows."""
+        assert isinstance(self.vectors, Tensor)
+        return times(self.factor, self.vectors)
+
+    def products(self, z: Tensor) -> Tensor:
+        """The inner products of the spatial coordinates with the rows of z."""
+        if isinstance(self.vectors, SparseRows):
+            return self.factor * self.vectors.product(z)
+        return self.space() @ z.mT
+
+    @property
+    def time(self) -> Tensor:
+        """The time coordinates."""
+        return 1 + self.rise
+
+
+def rows(x: Points, K: Scalar, form: str) -> Rows:
+    """Points as :class:`Rows`, inside the limit.
+
+    Args:
+        x: points of the ball (``form="ball"``) or of the Lorentz model (``"sheet"``), or the logarithms of
+            such points (``"ball tangent"``, ``"sheet tangent"``), which alone may be sparse.
+        K: the curvature.
+        form: what x holds.
+    """
+    s = (-K) ** 0.5
+    if form.endswith("tangent"):
+        pace, limit = PACE[form.split()[0]], distance_limit(x.dtype)
+        square = x.sq_norm() if isinstance(x, SparseRows) else sq_norm(x)
+        factor, q = bound_of(square, pace * pace * K, limit)
+        scale = sinhc(q)
+        square = q * scale.square()
+        return Rows(x, pace * s * times(factor, scale), square / (1 + (1 + square).sqrt()))
+    assert isinstance(x, Tensor)
+    if form == "ball":
+        factor, q = bound(x, K, radius_limit(x.dtype))
+        conformal = 2 / (1 - q)
+        return Rows(x, times(factor, s * conformal), conformal * q)
+    x_s = x[..., 1:]
+    factor, q = bound(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
+    return Rows(x_s, s * factor, q / (1 + (1 + q).sqrt()))
+
+
+def nonzero(r: Tensor) -> Tensor:
+    """r, and 1 where it is 0, so that one can divide by it."""
+    return torch.where(r == 0, 1.0, r)
+
+
+@with_kernel(Horospheres())
+def _horospheres(
+    x: Points, weight: Tensor, scale: Tensor | None, offset: Tensor | None, K: Scalar, form: str, limit: float
+) -> Tensor:
+    points = rows(x, K, form)
+    t = points.rise - points.products(unit(weight))
+    # e^{-d} <= 1 + t, that is t >= -(r + rise) / (r + time) with r the length of the spatial part
+    r = safe_sqrt(points.rise * (2 + points.rise))
+    t = at_least(t, -(r + points.rise) / (r + points.time))
+    value = torch.log1p(t) / (-K) ** 0.5
+    value = value if scale is None else scale * value
+    return value if offset is None else value + offset
+
+
+@operator
+def horospheres(
+    x: Points,
+    weight: Tensor,
+    scale: Tensor | None = None,
+    offset: Tensor | None = None,
+    *,
+    K: Scalar,
+    form: str,
+) -> Tensor:
+    r""":math:`c_k B^{v_k}(x) + o_k`, with :math:`v_k` the direction of a row of ``weight``.
+
+    :math:`B^v(x) = \frac1s\log(x_t - \langle x_s, v\rangle)` at :class:`Rows`. Shapes: x ``(..., ambient)``,
+    weight ``(C, n)``, scale and offset ``(C,)``, result ``(..., C)``. ``form`` as for :func:`rows`.
+    """
+    return _shaped(_horospheres(_flat(x), weight, scale, offset, K, form, distance_limit(weight.dtype)), x)
+
+
+@with_kernel(Products())
+def products(x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+    """The inner products of x ``(rows, n)`` with the rows of z ``(C, n)``, and the norms of these rows."""
+    return x @ z.mT, torch.linalg.vector_norm(z, dim=-1)
+
+
+@with_kernel(Gram())
+def gram(p: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inner products <p, p>, <p, z> and <z, z> of the rows of two matrices."""
+    return p.square().sum(-1), (p * z).sum(-1), z.square().sum(-1)
+
+
+@with_kernel(Tail())
+def tail(
+    y: Tensor, row: Tensor, column: Tensor, weight: Tensor, scale: Tensor | None, name: str, low: float
+) -> Tensor:
+    r""":math:`c_k f(y_{ik} a_k + r_i w_k)`, with an argument of at least ``low``; f is :math:`\sinh^{-1}` or,
+    as ``"hcothh"``, :math:`h\coth h` of :math:`\cosh(2h)`.
+
+    Shapes: y ``(rows, C)``, row ``(rows, 1)``, the others ``(C,)``.
+    """
+    t = y * column + row * weight
+    t = t if low == -math.inf else at_least(t, low)
+    if name == "hcothh":
+        q = (t - 1) / 2
+        value = asinhc(q) * (1 + q).sqrt()
+    else:
+        value = torch.asinh(t)
+    return value if scale is None else value * scale
+
+
+def _flat(x: Points) -> Points:
+    return x if isinstance(x, SparseRows) or x.dim() == 2 else x.reshape(-1, x.size(-1))
+
+
+def _shaped(logits: Tensor, x: Points) -> Tensor:
+    return logits if isinstance(x, SparseRows) or x.dim() == 2 else logits.reshape(*x.shape[:-1], -1)
+
+
+@operator
+def hyperplanes(
+    x: Points, weight: Tensor, offset: Tensor, scale: Tensor | None = None, *, K: Scalar, form: str
+) -> Tensor:
+    r""":math:`c_k` times the signed distance to the hyperplane with normal :math:`z_k` at distance
+    :math:`b_k`.
+
+    With :math:`v_k = z_k / \lVert z_k\rVert`,
+    :math:`\frac{c_k}{s}\sinh^{-1}(\cosh(s b_k)\langle x_s, v_k\rangle - \sinh(s b_k) x_t)` at :class:`Rows`;
+    without a scale :math:`c_k = \lVert z_k\rVert`. Shapes: x ``(..., ambient)``, weight ``(C, n)``, offset
+    and scale ``(C,)``, result ``(..., C)``.
+    """
+    s, limit = (-K) ** 0.5, distance_limit(weight.dtype)
+    b = s * offset
+    b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
+    points = rows(_flat(x), K, form)
+    if isinstance(x, SparseRows):
+        inner, norms = points.products(weight), torch.linalg.vector_norm(weight, dim=-1)
+    else:
+        inner, norms = products(points.space(), weight)
+    scale = (norms if scale is None else scale) / s
+    column = b.cosh() / nonzero(norms)
+    return _shaped(tail(inner, points.time, column, -b.sinh(), scale, "asinh", -math.inf), x)
+
+
+class _Placed(NamedTuple):
+    """The points exp0(u_k) of the ball, as numbers a class, seen on the Lorentz model of curvature -1: the
+    factor of u_k in the spatial part p, that part's squared norm, the time, the inner product h of p with the
+    unit normal, and the length of the normal."""
+
+    factor: Tensor
+    square: Tensor
+    time: Tensor
+    along: Tensor
+    length: Tensor
+
+
+def _place(point: Tensor, normal: Tensor, K: Scalar) -> _Placed:
+    u2, uz, z2 = gram(point, normal)
+    limit = distance_limit(point.dtype)
+    q = -4 * K * u2
+    factor = 2 * (-K) ** 0.5 * sinhc(bound_square(q, limit)) * bound_factor(q, limit)
+    square = factor.square() * u2
+    length = torch.where(z2 > 0, z2, 1.0).sqrt()
+    return _Placed(factor, square, (1 + square).sqrt(), factor * uz / length, length)
+
+
+@operator
+def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar) -> Tensor:
+    r"""On the ball, :math:`\lambda_{p_k}\lVert a_k\rVert` times the signed distance to the hyperplane through
+    :math:`p_k = \mathrm{Exp}_0(u_k)` with normal :math:`a_k`.
+
+    With :math:`\hat a = a_k/\lVert a_k\rVert` and :math:`h = \langle p_s, \hat a\rangle`, it is
+    :math:`\sinh^{-1}` of :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t` at :class:`Rows`: one
+    product, with a vector of norm :math:`\sqrt{1 + h^2}`.
+    """
+    p = _place(point, normal, K)
+    lean = p.length * p.along * p.factor / (1 + p.time)
+    points = rows(_flat(x), K, "ball")
+    inner, norms = products(points.space(), combine(1.0, normal, lean.unsqueeze(-1), point))
+    column = (1 + p.along.square()).sqrt() / nonzero(norms)
+    scale = (1 + p.time) * p.length / (-K) ** 0.5
+    return _shaped(tail(inner, points.time, column, -p.along, scale, "asinh", -math.inf), x)
+
+
+@operator
+def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar) -> Tensor:
+    r"""On the ball, :math:`-d(x, p_k)\,B^{v_k}(m)/\lVert m\rVert` with :math:`m = -p_k\oplus x` and
+    :math:`p_k = \mathrm{Exp}_0(u_k)`.
+
+    Moving x by an isometry moves the ideal point the other way,
+    :math:`B^{v}(-p\oplus x) = B^{v'}(x) + B^{v}(-p)` with :math:`v' = \sqrt{-K}p\oplus v` on the sphere, and
+    :math:`d/\lVert m\rVert = 2h\coth h` with :math:`h = \sqrt{-K}d/2`: two products.
+    """
+    s, p = (-K) ** 0.5, _place(point, direction, K)
+    # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
+    rise = at_least(p.square / (1 + p.time) + p.along, 1 / (p.time + safe_sqrt(p.square)) - 1)
+    towards = combine(
+        1.0, direction, (p.length * p.factor * (1 + p.along / (1 + p.time))).unsqueeze(-1), point
+    )
+    two = torch.full_like(rise, -2.0)
+    busemann = horospheres(_flat(x), towards, two, -2 / s * torch.log1p(rise), K=K, form="ball")
+    # cosh(s d) is a Minkowski product
+    points = rows(_flat(x), K, "ball")
+    inner, _ = products(points.space(), point)
+    return _shaped(busemann * tail(inner, points.time, -p.factor, p.time, None, "hcothh", 1.0), x)
+
+
+@operator
+def linear_forms(x: Points, weight: Tensor, *, K: Scalar, form: str) -> Tensor:
+    """The inner products of the coordinates on the Lorentz model, time first, with the rows of ``weight``."""
+    if isinstance(x, Tensor) and form == "sheet":
+        return x @ weight.mT
+    points = rows(x, K, form)
+    return (points.products(weight[:, 1:]) + points.time * weight[:, 0]) / (-K) ** 0.5

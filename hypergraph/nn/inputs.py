@@ -1,0 +1,50 @@
+"""What heads and layers share: points checked on entry, unit rows, the inverse of softplus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hypergraph.errors import InputError
+from hypergraph.geometry.numerics import raised
+from hypergraph.geometry.space import Space
+from hypergraph.sparse import SparseMatrix, SparseRows
+
+
+def check_points(x: Any, space: Space, n: int, layer: nn.Module, tangent: bool = False) -> Any:
+    """x, in single precision at least; an error where its last dimension is not that of the space."""
+    size = n if tangent else space.ambient(n)
+    if x.size(-1) != size:
+        what = "tangent vectors" if tangent else f"points of the {space.model} model"
+        raise InputError(
+            f"{layer} takes {what} with {size} coordinates, got {x.size(-1)} in the last dimension; lift "
+            f"features with space.lift(x) and check in_channels."
+        )
+    return raised(x)
+
+
+def check_finite(x: Tensor | SparseMatrix) -> None:
+    """An :class:`InputError` where x holds a NaN or an infinity."""
+    finite = x.sq_norms().isfinite() if isinstance(x, SparseMatrix) else x.isfinite().all(-1)
+    if not finite.all():
+        row = int((~finite).nonzero()[0])
+        raise InputError(f"The features of node {row} are not finite; clean or drop such rows first.")
+
+
+def unit(z: Tensor) -> Tensor:
+    """The rows of z over their norms; a row of zeros stays, with a finite gradient."""
+    norms = torch.linalg.vector_norm(z, dim=-1, keepdim=True)
+    return z / torch.where(norms == 0, 1.0, norms)
+
+
+def softplus_inverse(y: Tensor) -> Tensor:
+    """The argument at which softplus is y > 0, with neither end overflowing."""
+    return y + torch.log(-torch.expm1(-y))
+
+
+def product(x: Tensor | SparseRows, weight: Tensor) -> Tensor:
+    """``x @ weight.T`` for dense or sparse rows, in the type of x: autocast may lower the product, not what
+    follows."""
+    return x.product(weight) if isinstance(x, SparseRows) else (x @ raised(weight).mT).to(x.dtype)
