@@ -7,6 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+_quiet = False
+
+
+def be_quiet() -> None:
+    """Show no progress in this process."""
+    global _quiet
+    _quiet = True
+
 
 class Report(Protocol):
     """What a long job calls to say how far it is."""
@@ -17,7 +25,7 @@ class Report(Protocol):
 @contextmanager
 def progress(description: str, total: float | None, *, unit: str = "") -> Iterator[Report]:
     """A bar with a note and the time left; ``total=None`` pulses, ``unit="bytes"`` counts in sizes."""
-    if not sys.stderr.isatty():
+    if _quiet or not sys.stderr.isatty():
         yield lambda completed, note="": None
         return
     from rich.console import Console

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -173,7 +174,8 @@ def test_a_run_then_show_predict_compare(
 
     assert run(monkeypatch, "node-clf", *common, "--head", "pmlr", "--out", "mine") == 0
     printed = capsys.readouterr()
-    assert "test F1" in printed.out and "Run folder: mine" in printed.out
+    assert "test F1" in printed.out and "Run folder" not in printed.out
+    assert printed.err.count("Run folder: mine\n") == 1
 
     assert run(monkeypatch, "show", "mine", "--json") == 0
     assert json.loads(capsys.readouterr().out)["config"]["head"] == "pmlr"
@@ -182,8 +184,39 @@ def test_a_run_then_show_predict_compare(
     assert run(monkeypatch, "compare", "mine", result["folder"], "--json") == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["runs"][1]["difference"] is not None
-    assert run(monkeypatch, "compare", "mine", result["folder"]) == 0
-    assert "difference" in capsys.readouterr().out
+    (tmp_path / "half").mkdir()
+    shutil.copy(tmp_path / "mine" / "config.toml", tmp_path / "half" / "config.toml")
+    assert run(monkeypatch, "compare", "mine", "half", result["folder"]) == 0
+    printed = capsys.readouterr()
+    assert "difference" in printed.out and "half is left out: it is unfinished." in printed.out
+    assert run(monkeypatch, "runs", ".") == 0
+    printed = capsys.readouterr()
+    assert "node-clf-disease-bmlr-p-1" in printed.out and "0 of 2  unfinished" in printed.out
+
+
+def test_several_heads_are_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = ("--dataset", "disease", "--seeds", "1", "--jobs", "1", "--epochs", "2")
+    typed = ("node-clf", *short, "--head", "bmlr-p", "--head", "pmlr", "--out", "both", "-q")
+    assert run(monkeypatch, *typed) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "" and "difference" in printed.out and printed.out.count("(1 seed)") == 2
+    assert {path.name for path in (tmp_path / "both").iterdir()} == {"bmlr-p", "pmlr"}
+    config = (tmp_path / "both" / "pmlr" / "config.toml").read_text()
+    assert 'split = "hgcn"' in config and 'device = "auto"' not in config
+
+
+def test_heads_on_a_terminal_and_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "heads") == 0
+    assert capsys.readouterr().out.startswith("| name | space |")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert run(monkeypatch, "layers") == 0
+    printed = capsys.readouterr().out
+    assert "|" not in printed and "bfc-l" in printed
 
 
 def test_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -26,7 +27,21 @@ def list_layers(json: bool = JSON) -> None:
 
 
 def _list_entries(entries: Mapping[str, registry.Entry], json: bool) -> None:
+    """A table on a terminal, Markdown in a pipe."""
     if json:
         print_json([asdict(entry) for entry in entries.values()])
-    else:
+    elif not sys.stdout.isatty():
         typer.echo(registry.table(entries))
+    else:
+        from rich.console import Console
+        from rich.table import Table
+
+        view = Table(show_lines=True)
+        for column in ("name", "space"):
+            view.add_column(column, no_wrap=True)
+        for column in ("what it computes", "parameters", "FLOPs", "reference"):
+            view.add_column(column)
+        for entry in entries.values():
+            params = f"{entry.params} + {entry.bias}" if entry.bias else entry.params
+            view.add_row(entry.name, entry.space, entry.formula, params, entry.flops, entry.reference)
+        Console().print(view)

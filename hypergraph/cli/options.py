@@ -69,6 +69,18 @@ HOW: Mapping[str, tuple[Any, Any]] = {
     "jobs": (int | None, JOBS),
     "backend": (str, BACKEND),
     "json": (bool, JSON),
+    "quiet": (
+        bool,
+        typer.Option(
+            False, "--quiet", "-q", help="Print the result alone, and errors.", rich_help_panel=RUN_GROUP
+        ),
+    ),
+    "verbose": (
+        bool,
+        typer.Option(
+            False, "--verbose", "-v", help="Print the settings and versions too.", rich_help_panel=RUN_GROUP
+        ),
+    ),
 }
 
 
@@ -100,7 +112,10 @@ def given(typed: Mapping[str, Any]) -> dict[str, Any]:
 def task_options(cls: type[Config]) -> dict[str, tuple[Any, Any]]:
     """The options of a task: those of its configuration, and how it is run."""
     entries = sorted(fields(cls), key=lambda entry: _place(entry, cls))
-    return from_fields(cls, [entry.name for entry in entries], *_defaults(cls)) | dict(HOW)
+    options = from_fields(cls, [entry.name for entry in entries], *_defaults(cls)) | dict(HOW)
+    _, chosen = options[cls.chosen]
+    chosen.help, chosen.metavar = f"{chosen.help} Give it again to compare several.", "NAME"
+    return options | {cls.chosen: (list[str] | None, chosen)}
 
 
 def from_fields(

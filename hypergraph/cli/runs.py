@@ -9,11 +9,12 @@ import typer
 
 from hypergraph.cli.app import app
 from hypergraph.cli.options import DATA_FOLDER, JSON
-from hypergraph.cli.output import print_json
+from hypergraph.cli.output import print_json, print_table
 from hypergraph.errors import InputError
 
 RUN = typer.Argument(metavar="RUN", help="A run folder.")
 RUNS = typer.Argument(metavar="RUN RUN...", help="Run folders of the same task.")
+BELOW = typer.Argument(Path("runs"), metavar="[FOLDER]", help="Where to look; by default runs/.")
 PREDICTIONS = typer.Option(
     Path("predictions.csv"),
     "--out",
@@ -75,19 +76,30 @@ def predict(
 
 @app.command()
 def compare(runs: list[Path] = RUNS, json: bool = JSON) -> None:
-    """Compare runs, with a paired test over their seeds against the first."""
+    """Compare runs: what differs in their settings, and a paired test over seeds against the first."""
     from dataclasses import asdict
 
     from hypergraph.tasks.compare import compare as compare_runs
-    from hypergraph.tasks.compare import table
+    from hypergraph.tasks.compare import finished, print_comparison
 
-    metric, rows = compare_runs(runs)
-    if json:
-        print_json({"metric": metric, "runs": [asdict(row) for row in rows]})
+    if not json:
+        print_comparison(runs)
         return
-    from rich.console import Console
+    done, left = finished(runs)
+    metric, rows = compare_runs(done)
+    unfinished = [str(path) for path in left]
+    print_json({"metric": metric, "runs": [asdict(row) for row in rows], "unfinished": unfinished})
 
-    Console().print(table(metric, rows))
-    for row in rows:
-        if row.note:
-            typer.echo(f"{row.run}: {row.note}.")
+
+@app.command("runs")
+def list_runs(folder: Path = BELOW, json: bool = JSON) -> None:
+    """List the runs below a folder, the newest last."""
+    from hypergraph.tasks.listing import list_runs as find
+
+    rows = find(folder)
+    if json:
+        print_json(rows)
+    elif rows:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+    else:
+        typer.echo(f"No runs below {folder}.")

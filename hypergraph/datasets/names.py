@@ -8,7 +8,7 @@ from pathlib import Path
 from hypergraph.errors import InputError, unknown_name
 
 TASKS = ("node", "link")
-NODE_SPLITS = ("hgcn", "strict", "planetoid", "random")
+NODE_SPLITS = ("hgcn", "strict", "planetoid", "random", "masks")
 LINK_SPLITS = ("hgcn", "strict")
 OGB = ("ogbn-", "ogbl-")  # how the names of the Open Graph Benchmark begin
 

@@ -49,7 +49,7 @@ def default_split(data: Data) -> str:
     """The split that publications use on this dataset; on other graphs their own masks, or ``strict``."""
     if data.name in DATASETS:
         return DATASETS[data.name].split
-    return "planetoid" if "train_mask" in data else "strict"
+    return "masks" if "train_mask" in data else "strict"
 
 
 def node_split(data: Data, kind: str, seed: int = HGCN_SEED) -> NodeSplit:
@@ -62,6 +62,7 @@ def node_split(data: Data, kind: str, seed: int = HGCN_SEED) -> NodeSplit:
             balances validation and test over two classes and **leaks** on more).
             ``"strict"``: disjoint, with every class in proportion.
             ``"random"``: disjoint, uniformly at random.
+            ``"masks"``: the graph's own ``train_mask``, ``val_mask`` and ``test_mask``.
         seed: The same seed gives the same split on every machine and version.
     """
     if kind not in NODE_SPLITS:
@@ -74,7 +75,9 @@ def node_split(data: Data, kind: str, seed: int = HGCN_SEED) -> NodeSplit:
     y = data.y.numpy()[labelled]
     fractions = DATASETS[data.name].fractions if data.name in DATASETS else FRACTIONS
     leaks = None
-    own = kind in ("hgcn", "planetoid") and "train_mask" in data
+    own = kind in ("hgcn", "planetoid", "masks") and "train_mask" in data
+    if kind == "masks" and not own:
+        raise InputError(f"{data.name}: the graph has no train_mask, val_mask and test_mask; use strict.")
     if own:
         parts = [data[f"{part}_mask"].numpy().nonzero()[0] for part in ("train", "val", "test")]
     elif kind == "hgcn":

@@ -197,7 +197,7 @@ def _resume(
     folder = Run.open(path)
     if folder.config.task != cls.task:
         raise InputError(f"{path}: a run of {folder.config.task}, not of {cls.task}.")
-    folder.check_given(portable(given))
+    folder.check_given({k: v for k, v in portable(given).items() if (k, v) != ("device", "auto")})
     return runner.resume(path, data=_prepare(folder.config, graph), jobs=jobs, backend=backend, say=say)
 
 

@@ -6,11 +6,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from hypergraph.errors import InputError
+from hypergraph.progress import be_quiet
 from hypergraph.tasks import api, distributed
 from hypergraph.tasks.config import settle
 from hypergraph.tasks.kinds import KINDS
+from hypergraph.tasks.result import Result
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "node-clf": api.node_classification,
@@ -21,39 +25,74 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def run_task(task: str, typed: dict[str, Any]) -> None:
-    """Run a task; the result goes to standard output, everything else to standard error."""
-    as_json, print_config = typed.pop("json"), typed.pop("print_config")
-    names = ("config", "out", "resume", "jobs", "backend")
-    how = {name: typed.pop(name) for name in names}
+    """Run a task; the result goes to standard output, everything else to standard error.
+
+    Args:
+        task: Its name.
+        typed: What was typed, by the names of options; of the layer that is chosen a list.
+    """
+    how = {name: typed.pop(name) for name in ("config", "out", "resume", "jobs", "backend")}
+    as_json, print_config, quiet, verbose = (
+        typed.pop(name) for name in ("json", "print_config", "quiet", "verbose")
+    )
+    name = KINDS[task].load_config().chosen
+    several = list(dict.fromkeys(typed.pop(name) or [None]))
+    if len(several) > 1 and how["resume"]:
+        raise InputError(f"One run is resumed at a time, with its own {name}: leave out --{name}.")
     if print_config:
-        _print_config(task, typed, how["config"], how["resume"])
+        for chosen in several:
+            _print_config(task, {**typed, name: chosen}, how["config"], how["resume"])
         return
     if distributed.launched() and task != "image":
         if os.environ.get("RANK", "0") != "0":
             return
         _say(f"Note: {task} is not spread over processes; the first does all of it.")
+    if quiet:
+        be_quiet()
+    say = _ignore if quiet else _say
+    out, results = how.pop("out"), []
+    for chosen in several:
+        place = str(Path(out, chosen)) if out and len(several) > 1 else out
+        results.append(_run_one(task, {**how, **typed, name: chosen, "out": place, "say": say}))
+    found = [result for result in results if result is not None]
+    if found:  # else this is one of several processes, and not the first
+        _print(found, as_json, verbose)
+
+
+def _run_one(task: str, given: dict[str, Any]) -> Result | None:
     try:
-        result = FUNCTIONS[task](**how, **typed, say=_say)
+        result: Result | None = FUNCTIONS[task](**given)
+        return result
     except KeyboardInterrupt as interrupt:
         if interrupt.args:
             _say(str(interrupt))
         raise
-    if result is None:  # one of several processes, and not the first
-        return
+
+
+def _print(results: list[Result], as_json: bool, verbose: bool) -> None:
     if as_json:
-        print(json.dumps({"folder": str(result.folder), **result.to_dict()}, indent=2))
+        found = [{"folder": str(result.folder), **result.to_dict()} for result in results]
+        print(json.dumps(found[0] if len(found) == 1 else found, indent=2))
         return
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.print(result.table())
-    console.print(f"{result.headline()}, {result.parameters} parameters, split {result.about['split']}")
-    console.print(f"Run folder: {result.folder}", soft_wrap=True)
+    for result in results:
+        console.print(result.table())
+        split = f"split {result.about['split']}"
+        console.print(
+            f"{result.headline()}, {result.parameters} parameters, {split}, {result.seconds:.1f} s in all"
+        )
+        for what, values in (("settings", result.config), ("versions", result.versions)):
+            if verbose:
+                console.print(f"{what}: {', '.join(f'{k} = {v}' for k, v in values.items())}", soft_wrap=True)
+    if len(results) > 1:
+        from hypergraph.tasks.compare import print_comparison
+
+        print_comparison([result.folder for result in results])
 
 
 def _print_config(task: str, typed: dict[str, Any], config: str | None, resume: str | None) -> None:
-    from pathlib import Path
-
     import tomli_w
 
     from hypergraph.tasks.run import Run
@@ -62,8 +101,15 @@ def _print_config(task: str, typed: dict[str, Any], config: str | None, resume: 
         settings = Run.open(Path(resume)).config
     else:
         settings = settle(KINDS[task].load_config(), typed, config)
+        if getattr(settings, "split", "") is None:  # it depends on what is in the graph
+            from hypergraph.tasks.runner import with_split
+
+            settings = with_split(settings, KINDS[task].load_task().load(settings))
     sys.stdout.write(tomli_w.dumps(settings.to_dict()))
 
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _ignore(text: str) -> None: ...

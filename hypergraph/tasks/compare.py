@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError
+from hypergraph.tasks.config import renamed
 from hypergraph.tasks.kinds import METRICS
 from hypergraph.tasks.result import Result, spread
 from hypergraph.tasks.statistics import paired_runs
@@ -14,12 +15,16 @@ from hypergraph.tasks.statistics import paired_runs
 if TYPE_CHECKING:
     from rich.table import Table
 
+# Settings that have their own column, or no say in the numbers.
+_SHOWN = ("dataset", "data", "seeds", "seed", "threads", "device")
+
 
 @dataclass(frozen=True)
 class Row:
     """One run against the first.
 
     Args:
+        settings: Those in which the runs differ.
         difference: Of the mean over the shared seeds, this run minus the first.
         interval: Its 95 % interval, by the bootstrap; ``None`` with fewer than two.
         p: Of a two-sided paired t-test over them; ``None`` with fewer than two.
@@ -34,6 +39,7 @@ class Row:
     parameters: int
     mean: float
     std: float | None
+    settings: dict[str, Any] = field(default_factory=dict)
     difference: float | None = None
     interval: tuple[float, float] | None = None
     p: float | None = None
@@ -49,11 +55,25 @@ def compare(paths: list[Path]) -> tuple[str, list[Row]]:
     for result in results[1:]:
         if result.task != first.task:
             raise InputError(f"{result.folder} is a run of {result.task}, {first.folder} of {first.task}.")
-    return first.metric, [_row(result, first) for result in results]
+    return first.metric, [_row(result, first, differing(results)) for result in results]
 
 
-def _row(result: Result, first: Result) -> Row:
-    config = result.config
+def finished(paths: list[Path]) -> tuple[list[Path], list[Path]]:
+    """The runs that are finished, and those that are not."""
+    left = [path for path in paths if (path / "config.toml").exists() and not (path / "result.json").exists()]
+    return [path for path in paths if path not in left], left
+
+
+def differing(results: list[Result]) -> list[str]:
+    """The settings in which runs differ, without those that the table has anyway."""
+    configs = [renamed(result.config) for result in results]
+    chosen = {"head"} if "head" in configs[0] else {"fc"}
+    names = {name: None for config in configs for name in config if name not in {*_SHOWN, *chosen}}
+    return [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
+
+
+def _row(result: Result, first: Result, names: list[str]) -> Row:
+    config = renamed(result.config)
     row = Row(
         run=str(result.folder),
         dataset=config["dataset"],
@@ -63,6 +83,7 @@ def _row(result: Result, first: Result) -> Row:
         parameters=result.parameters,
         mean=result.mean,
         std=result.std,
+        settings={name: config.get(name) for name in names},
     )
     if result is first:
         return row
@@ -90,17 +111,35 @@ def table(metric: str, rows: list[Row]) -> Table:
         caption="difference, 95 % interval (bootstrap), p (t-test): paired over seeds, against the first run",
         caption_justify="left",
     )
-    view.add_column("run", overflow="fold")
-    for name in ("dataset", "layer"):
+    view.add_column("run", overflow="fold", min_width=16)
+    for name in ("dataset", "layer", *rows[0].settings):
         view.add_column(name)
     for name in ("seeds", f"test {METRICS[metric]}", "difference", "95 %", "p"):
         view.add_column(name, justify="right")
     for row in rows:
-        what = (Path(row.run).name, Path(row.dataset).name, row.chosen, str(row.seeds))
+        what = (Path(row.run).name, Path(row.dataset).name, row.chosen)
+        settings = ("" if value is None else str(value) for value in row.settings.values())
         difference = "" if row.difference is None else f"{100 * row.difference:+.2f}"
         interval = (
             "" if row.interval is None else "{:+.2f} to {:+.2f}".format(*(100 * x for x in row.interval))
         )
         p = "" if row.p is None else f"{row.p:.3g}"
-        view.add_row(*what, spread(row.mean, row.std), difference, interval, p)
+        view.add_row(*what, *settings, str(row.seeds), spread(row.mean, row.std), difference, interval, p)
     return view
+
+
+def print_comparison(paths: list[Path]) -> None:
+    """Print the table of runs and what is to be said of them; unfinished ones are left out."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=140)
+    done, left = finished(paths)
+    for path in left:
+        print(f"{path} is left out: it is unfinished.")
+    metric, rows = compare(done)
+    console.print(table(metric, rows))
+    for row in rows:
+        if row.note:
+            print(f"{row.run}: {row.note}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -55,7 +55,7 @@ class Config:
         None, "Clip features to this norm before they are lifted.", group=MODEL, above=0, most=1e6
     )
     dtype: str = option("float32", "The type of numbers.", choices=("float32", "float64"))
-    device: str = option("cpu", "cpu, cuda, cuda:1 ...")
+    device: str = option("auto", "cpu, cuda, cuda:1 ...; auto is a GPU where there is one.")
     # Sums depend on it in the last digit: it is not left to the seeds that happen to run side by side.
     threads: int = option(1, "Torch's threads for each seed.", least=1, most=256)
 
@@ -212,7 +212,22 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
     if "encoder" in known:
         values = preset(cls.task, Path(dataset).name, *variants) | typed
         variants.append(values.get("encoder", known["encoder"].default))
-    return cls(**fit(cls, preset(cls.task, Path(dataset).name, *variants) | typed))
+    settled = cls(**fit(cls, preset(cls.task, Path(dataset).name, *variants) | typed))
+    return replace(settled, **_depending(settled))
+
+
+def _depending(config: Config) -> dict[str, Any]:
+    """What a setting that was left open comes to, on this machine and for this dataset."""
+    found: dict[str, Any] = {}
+    if config.device == "auto":
+        import torch
+
+        found["device"] = "cuda" if torch.cuda.is_available() else "cpu"
+    if isinstance(config, NodeConfig) and config.split is None and config.dataset in DATASETS:
+        found["split"] = DATASETS[config.dataset].split
+    if isinstance(config, LinkConfig) and config.split is None:
+        found["split"] = "hgcn"
+    return found
 
 
 def portable(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Result:
 
     def headline(self) -> str:
         """One line: the test metric over the seeds."""
-        return f"test {METRICS[self.metric]} {spread(self.mean, self.std)} ({len(self.seeds)} seeds)"
+        return f"test {METRICS[self.metric]} {spread(self.mean, self.std)} ({count(len(self.seeds), 'seed')})"
 
     def table(self) -> Table:
         """The seeds and their mean, for a terminal."""
@@ -140,8 +140,18 @@ class Result:
         table.add_section()
         parts = (self.values(part=part) for part in ("val", "test"))
         means = (spread(statistics.fmean(part), _std(part)) for part in parts)
-        table.add_row("mean", *means, "", "", f"{self.seconds:.1f}")
+        columns = [[seed[name] for seed in self.seeds] for name in ("best_epoch", "epochs", "seconds")]
+        table.add_row("mean", *means, *(f"{statistics.fmean(column):.1f}" for column in columns))
         return table
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things in words.
+
+    >>> count(1, "seed"), count(5, "seed")
+    ('1 seed', '5 seeds')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def spread(mean: float, std: float | None) -> str:

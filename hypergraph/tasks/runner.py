@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ def run(
     check_device(config.device)
     task = KINDS[config.task].load_task()
     loaded = task.load(config) if data is None else data
+    config = with_split(config, loaded)
     with Run.create(config, task.fingerprint(loaded), out) as folder:
         return finish(folder, loaded, jobs if data is None else 1, say, backend if data is None else "local")
 
@@ -88,6 +90,12 @@ def finished(folder: Run) -> bool:
         return not folder.damaged()
     except InputError:
         return False
+
+
+def with_split(config: Config, data: Any) -> Config:
+    """The configuration with the name of the split that its data have, where it names none."""
+    named = getattr(config, "split", "") is not None
+    return config if named else replace(config, split=data.split.kind)  # type: ignore[call-arg]
 
 
 def check_device(name: str) -> None:

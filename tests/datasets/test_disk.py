@@ -45,7 +45,7 @@ def test_a_folder_holds_the_same_graph(tmp_path):
     for node in (0, 7, 39):
         assert (edges[0, rowptr[node] : rowptr[node + 1]] == node).all()
     assert rowptr[-1] == edges.shape[1]
-    assert default_split(there) == "planetoid"
+    assert default_split(there) == "masks"
     assert torch.equal(node_split(there, "planetoid").train, node_split(here, "planetoid").train)
     assert report.check(tmp_path / "folder")["ok"]
     # from a folder to a folder
