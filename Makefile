@@ -7,7 +7,7 @@ TORCH = $(shell sed -n 's/^torch==//p' constraints.txt)
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' hypergraph/__init__.py)
 COMPILE = --constraints constraints.txt --python $(BIN)/python --generate-hashes --no-annotate
 
-.PHONY: demo test test-slow test-ray test-locked bench docs wheel sbom lock audit clean
+.PHONY: demo test test-slow test-ray test-browser test-locked bench docs wheel sbom lock audit clean
 
 demo: .venv/ready
 	$(BIN)/hypergraph node-clf --dataset disease --head bmlr-p
@@ -24,6 +24,11 @@ endef
 
 test-slow: .venv/ready-dev
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# The page in a real browser. Where there is no Chromium and none can be installed, the tests say so and are skipped.
+test-browser: .venv/ready-browser
+	command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } || true
+	$(BIN)/python -m pytest -n 2 tests/viz/test_explorer.py
 
 # The same in an environment of its own, of files with known hashes.
 test-locked:
@@ -91,6 +96,10 @@ audit: .venv/ready-release
 
 .venv/ready-ray: .venv/ready-dev
 	$(PIP) -e ".[dev,ray]"
+	touch $@
+
+.venv/ready-browser: .venv/ready-dev
+	$(PIP) -e ".[browser,notebook]"
 	touch $@
 
 .venv/ready-docs: .venv/torch pyproject.toml

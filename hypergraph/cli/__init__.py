@@ -15,7 +15,14 @@ import typer
 from hypergraph.cli.app import app
 from hypergraph.errors import sentence, short
 
-for _part in ("tasks", "tune", "runs", "data", "lists"):  # each adds its commands, in the order of the help
+for _part in (
+    "tasks",
+    "tune",
+    "runs",
+    "pictures",
+    "data",
+    "lists",
+):  # each adds its commands, in the order of the help
     importlib.import_module(f"hypergraph.cli.{_part}")
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hypergraph.viz.reduction import reduce
     from hypergraph.viz.sarkar import tree
     from hypergraph.viz.training import bracket, curves
+    from hypergraph.viz.widget import show
 
 _WHERE = {
     "bracket": "hypergraph.viz.training",
@@ -25,6 +26,7 @@ _WHERE = {
     "hyperplanes": "hypergraph.viz.plane",
     "reduce": "hypergraph.viz.reduction",
     "regions": "hypergraph.viz.decision",
+    "show": "hypergraph.viz.widget",
     "tree": "hypergraph.viz.sarkar",
 }
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "hyperplanes",
     "reduce",
     "regions",
+    "show",
     "tree",
 ]
 __getattr__ = lazy(__name__, _WHERE)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Beyond this distance from the origin (times sqrt(-K)) a head is taken to decide as at it.
 FAR = 11.0
-RINGS, RAYS = 160, 360
+RINGS, RAYS = 200, 720
 
 
 @dataclass(frozen=True)

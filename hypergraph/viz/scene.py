@@ -120,7 +120,7 @@ def run_scene(path: Path, method: str = "auto", say: Say = quiet) -> Scene:
     )
     head = load_head(run, arrays, space)
     _add_classes(scene, arrays, head)
-    _add_graph(scene, graph)
+    add_graph(scene, graph)
     distance = space.dist0(_tensor(arrays["points"])).numpy()
     scene.columns["distance to the origin"] = Column(distance)
     if head is not None:
@@ -169,9 +169,8 @@ def _graph(run: Run, count: int, say: Say) -> Any:
 
 
 def _ids(arrays: dict[str, NDArray[Any]], graph: Any, count: int) -> list[str]:
-    for name in ("ids", "node_ids"):
-        if name in arrays and len(arrays[name]) == count:
-            return [str(value) for value in arrays[name].tolist()]
+    if "node" in arrays and len(arrays["node"]) == count:
+        return [str(value) for value in arrays["node"].tolist()]
     if graph is not None and (found := graph.get("node_ids")) is not None:
         return [str(value) for value in found]
     return [str(i) for i in range(count)]
@@ -216,22 +215,11 @@ def _add_classes(scene: Scene, arrays: dict[str, NDArray[Any]], head: nn.Module 
     if head is not None:
         logits = _logits(head, arrays["points"])
         scene.columns["confidence"] = Column(logits.softmax(-1).max(-1).values.numpy())
-    if all(name in arrays for name in ("train", "val", "test")):
-        part = np.select([arrays[name] for name in ("train", "val", "test")], [0, 1, 2], 3)
+    masks = [f"{part}_mask" for part in ("train", "val", "test")]
+    if all(name in arrays for name in masks):
+        part = np.select([arrays[name] for name in masks], [0, 1, 2], 3)
         scene.columns["part"] = Column(part, ["train", "val", "test", "none"])
-    known = {
-        "points",
-        "K",
-        "space",
-        "label",
-        "predicted",
-        "train",
-        "val",
-        "test",
-        "ids",
-        "node_ids",
-        "classes",
-    }
+    known = {"points", "K", "space", "label", "predicted", "node", "classes", *masks}
     for name, values in arrays.items():
         if name not in known and values.shape == (len(scene.sheet),):
             scene.columns[name] = column(values)
@@ -252,7 +240,8 @@ def _logits(head: nn.Module, points: NDArray[Any]) -> Any:
         return head(_tensor(points))
 
 
-def _add_graph(scene: Scene, graph: Any) -> None:
+def add_graph(scene: Scene, graph: Any) -> None:
+    """The edges of a graph, the degrees, and its features where they are few."""
     if graph is None:
         return
     edges = graph.edge_index.numpy()
@@ -261,7 +250,7 @@ def _add_graph(scene: Scene, graph: Any) -> None:
     scene.columns["degree"] = Column(degree)
     x = graph.x
     if x is not None and str(x.layout) == "torch.strided" and x.shape[1] <= FEATURES:
-        names = graph.get("feature_names") or [f"feature {j}" for j in range(x.shape[1])]
+        names = graph.get("columns") or [f"feature {j}" for j in range(x.shape[1])]
         for j, name in enumerate(names):
             values = x[:, j].numpy()
             if len(np.unique(values)) > 1:
