@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -140,10 +140,14 @@ class Run:
         """Refuse what was written of a seed with other settings or other data."""
         if not isinstance(found, dict):
             raise InputError(f"{source}: does not say with which settings it was made; {self.remedy(seed)}.")
-        for name, value in self.owner(seed).items():
-            if found.get(name) != value:
+        ours = self.owner(seed)
+        # A setting that did not exist when it was written had the value that is now the default.
+        defaults = {entry.name: entry.default for entry in fields(self.config)}
+        for name in sorted(ours.keys() | found.keys()):
+            here, there = ours.get(name), found.get(name, defaults.get(name))
+            if here != there:
                 raise InputError(
-                    f"{source}: of a run with {name} = {found.get(name)}, this run has {name} = {value}; "
+                    f"{source}: of a run with {name} = {there}, this run has {name} = {here}; "
                     f"{self.remedy(seed)}."
                 )
 

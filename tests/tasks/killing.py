@@ -120,7 +120,7 @@ def wait(leader: int, out: Path, moments: random.Random, length: float, side_by_
             return False
         if training and any(log.stat().st_mtime > began for log in out.glob("seeds/*/metrics.jsonl")):
             training, end = False, time.time() + moments.uniform(0, 1)
-        time.sleep(0.002)
+        time.sleep(0.01)
     return True
 
 

@@ -404,6 +404,17 @@ def test_a_seed_belongs_to_its_settings(finished: Result, graph: Path, tmp_path:
         node_classification(resume=folder)
 
 
+def test_a_seed_of_an_older_version_lacks_settings(finished: Result) -> None:
+    """A setting that came later is at its default in both; one that was dropped or changed is another run."""
+    run = Run.open(finished.folder)
+    owner = run.owner(0)
+    del owner["act"]
+    run.check_owner(0, owner, finished.folder)
+    for other in ({"act": "tanh"}, {"clip": 1.0}, {"seed": 1}, {"gone": 3}):
+        with pytest.raises(InputError, match=f"of a run with {next(iter(other))} = "):
+            run.check_owner(0, {**owner, **other}, finished.folder)
+
+
 def test_two_threads_have_the_numbers_of_one(graph: Path, tmp_path: Path) -> None:
     options = [{"dtype": "float32", "seed": 3}, {"dtype": "float64", "seed": 4}]
     more = {**SETTINGS, "epochs": 40, "seeds": 1}
