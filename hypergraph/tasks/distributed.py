@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hypergraph.errors import InputError
 from hypergraph.tasks.config import Config
 from hypergraph.tasks.kinds import KINDS
 
@@ -49,6 +50,10 @@ def run(chosen: Config | Path, out: Path | None, say: Callable[[str], None]) -> 
         if told[0] is not None:  # else the first process says what is wrong
             _train_along(Run.open(told[0]), told[1], data)
         return None
+    except RuntimeError as error:  # torch has no class of its own for it
+        if "Connection" not in str(error):
+            raise
+        raise InputError(f"Process {dist.get_rank()} ends, because another has ended.") from error
     finally:
         dist.destroy_process_group()
 

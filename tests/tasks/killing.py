@@ -159,5 +159,5 @@ if __name__ == "__main__":
             once(words, processes, Path(out), number)
         else:
             kills, runs = many(words, processes, Path(out), number)
-            print(f"{words[0]} {kills} {runs}", file=sys.stderr, flush=True)
+            print(f"killed {words[0]} {kills} times over {runs} runs", file=sys.stderr, flush=True)
     print("all equal", file=sys.stderr)
