@@ -51,6 +51,7 @@ class SparseMatrix:
         # the compiler may look at these, and not at the two above
         self._parts = (*_parts(self.csr), *_parts(self.transposed))
         self.shape = (csr.shape[0], csr.shape[1])
+        self._order: Tensor | None = None
         self._sq_norms: Tensor | None = None
 
     @property
@@ -70,6 +71,7 @@ class SparseMatrix:
         other.csr, other.transposed = self.transposed, self.csr
         other._parts = (*self._parts[3:], *self._parts[:3])
         other.shape = self.shape[::-1]
+        other._order = None
         other._sq_norms = None
         return other
 
@@ -85,6 +87,19 @@ class SparseMatrix:
             csr_tensor(crow, col, value * factor.repeat_interleave(length), (rows, columns)),
             csr_tensor(t_crow, t_col, t_value * factor[t_col.long()], (columns, rows)),
         )
+
+    def dropout(self, p: float) -> SparseMatrix:
+        """The matrix with each entry dropped with probability p, and the others times 1/(1 - p)."""
+        crow, col, value, t_crow, t_col, _ = self._parts
+        if self._order is None:  # where each entry is in the transpose
+            places = torch.arange(value.numel(), dtype=torch.float64, device=value.device)
+            self._order = _transpose(csr_tensor(crow, col, places, self.shape)).values().long()
+        value = torch.nn.functional.dropout(value, p)
+        dropped = SparseMatrix(
+            csr_tensor(crow, col, value, self.shape),
+            csr_tensor(t_crow, t_col, value[self._order], self.shape[::-1]),
+        )
+        return dropped
 
     def edges(self) -> tuple[Tensor, Tensor]:
         """The entries as edges from column to row, ``(2, entries)``, and their values."""

@@ -50,10 +50,12 @@ def encode(
 
 def _hgcn(encoder: HGCN, features: Rows, graph: _Graph) -> Tensor:
     u: Tensor | None = None
-    for conv in encoder.layers:
+    for i, conv in enumerate(encoder.layers):
+        before = u
         h = _by_rows(graph.count, partial(_transformed, encoder, partial(conv.fc, tangent=True), features, u))
         with _standing_in(conv, "fc"):
-            u = graph.aggregate(h, partial(_convolved, conv, h))
+            u = graph.aggregate(h, partial(_convolved, conv, h), symmetric=conv.norm == "symmetric")
+        u = encoder.after(u, before) if i < encoder.num_layers else u
     assert u is not None
     return encoder.space.exp0(u)
 
@@ -61,9 +63,12 @@ def _hgcn(encoder: HGCN, features: Rows, graph: _Graph) -> Tensor:
 def _gcn(encoder: GCN, features: Rows, graph: _Graph) -> Tensor:
     u: Tensor | None = None
     for conv, act in zip(encoder.layers, encoder.acts):
+        before = u
         h = _by_rows(graph.count, partial(_transformed, encoder, conv.lin, features, u))
-        u = graph.aggregate(h, partial(_summed, conv, act, h), symmetric=True)
+        u = encoder.after(graph.aggregate(h, partial(_summed, conv.bias, act, h), symmetric=True), before)
     assert u is not None
+    for _ in range(encoder.propagate):
+        u = graph.aggregate(u, partial(_summed, None, nn.Identity(), u), symmetric=True)
     return u
 
 
@@ -77,9 +82,9 @@ def _convolved(conv: Any, h: Tensor, matrix: Tensor) -> Tensor:
     return conv((h, None), SparseMatrix(matrix, matrix), tangent=True)
 
 
-def _summed(conv: Any, act: Any, h: Tensor, matrix: Tensor) -> Tensor:
+def _summed(bias: Tensor | None, act: Any, h: Tensor, matrix: Tensor) -> Tensor:
     total = matrix @ h
-    return act(total if conv.bias is None else total + conv.bias)
+    return act(total if bias is None else total + bias)
 
 
 class _Done(nn.Module):

@@ -122,6 +122,7 @@ def normalize(
     *,
     own: bool = True,
     dtype: torch.dtype = torch.float32,
+    norm: str = "mean",
 ) -> Edges:
     r"""The edges of :math:`D^{-1}(A + I)`, those of I last; differentiable in the weights.
 
@@ -135,6 +136,7 @@ def normalize(
             sources. ``None`` where both are the same nodes.
         own: whether a target has a message of its own; only a bipartite graph may say no.
         dtype: of the weights.
+        norm: ``"mean"``, or ``"symmetric"``: :math:`D^{-1/2}(A + I)D^{-1/2}`, where both are the same nodes.
     """
     source, target = edge_index
     weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
@@ -149,9 +151,16 @@ def normalize(
         source, target, weight = source[~loop], target[~loop], weight[~loop]
     offset = 0 if targets is None else sources
     degree = loops.index_add(0, target, weight)
+    if norm == "symmetric":
+        if targets is not None:
+            raise InputError("A bipartite graph has no symmetric adjacency; use norm='mean'.")
+        root = degree.sqrt()
+        weight, loops = weight / root[source] / root[target], loops / degree
+    else:
+        weight, loops = weight / degree[target], loops / degree
     return Edges(
         torch.stack([torch.cat([source, node + offset]), torch.cat([target, node])]),
-        torch.cat([weight / degree[target], loops / degree]),
+        torch.cat([weight, loops]),
         (offset + node.numel(), node.numel()),
         offset,
     )

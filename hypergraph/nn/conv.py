@@ -57,6 +57,8 @@ class HGCNConv(MessagePassing):
         attention: weigh the neighbours by a softmax of
             :math:`\mathrm{LeakyReLU}(a^\top[\mathrm{Log}_0(h_i) \Vert \mathrm{Log}_0(h_j)])`.
         undirected: refuse a graph in which some edge has no opposite one.
+        norm: ``"mean"`` divides a message by the sum of the target's weights, as here; ``"symmetric"`` by the
+            root of the target's times the source's, as GCN does.
         **options: keyword arguments of the linear layer, such as ``phi`` of BFC.
 
     Shapes:
@@ -85,8 +87,11 @@ class HGCNConv(MessagePassing):
         aggregation: str = "tangent",
         attention: bool = False,
         undirected: bool = False,
+        norm: str = "mean",
         **options: Any,
     ) -> None:
+        if norm not in ("mean", "symmetric"):
+            raise InputError(f"Unknown norm '{norm}'; use 'mean' or 'symmetric'.")
         if aggregation not in ("tangent", "centroid"):
             raise InputError(f"Unknown aggregation '{aggregation}'; use 'tangent' or 'centroid'.")
         if "aggr" in options:
@@ -104,6 +109,7 @@ class HGCNConv(MessagePassing):
         self.aggregation = aggregation
         self.attention = attention
         self.undirected = undirected
+        self.norm = norm
         self.fc = make_fc(fc, in_channels, out_channels, space, bias=bias, dropout=dropout, **options)
         self.act = resolve_activation(act)
         if isinstance(act, str) and type(self.act) is nn.ReLU:
@@ -152,7 +158,9 @@ class HGCNConv(MessagePassing):
         if not tangent:
             return self.out_space.exp0(u)
         # a mean of bounded vectors is bounded, and ReLU shortens it
-        mean = self.aggregation == "tangent" and not isinstance(edge_index, SparseMatrix)
+        mean = (
+            self.aggregation == "tangent" and self.norm == "mean" and not isinstance(edge_index, SparseMatrix)
+        )
         if mean and isinstance(self.act, (nn.ReLU, nn.Identity)) and self.out_space is self.space:
             return u
         return self.out_space.bound0(u)
@@ -228,7 +236,7 @@ class HGCNConv(MessagePassing):
         check_edges(edge_index, edge_weight, sources, sources if targets is None else targets)
         if self.undirected:
             check_undirected(edge_index, sources)
-        return normalize(edge_index, edge_weight, sources, targets, own=own, dtype=dtype)
+        return normalize(edge_index, edge_weight, sources, targets, own=own, dtype=dtype, norm=self.norm)
 
     def _as_given(
         self, matrix: SparseMatrix, sizes: tuple[int, int | None], own: bool, single: bool
@@ -275,3 +283,30 @@ class HGCNConv(MessagePassing):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.space})"
+
+
+class HGCNPropagation(HGCNConv):
+    """The aggregation of :class:`HGCNConv` alone: without a linear layer, a bias or an activation.
+
+    Args:
+        channels: the dimension of the space.
+        space: the space of the points.
+        **options: those of :class:`HGCNConv` that say how messages are aggregated.
+    """
+
+    def __init__(self, channels: int, space: Space, **options: Any) -> None:
+        super().__init__(channels, channels, space, act=None, bias=False, **options)
+        self.fc = _Same()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.space})"
+
+
+class _Same(nn.Module):
+    """In the place of a linear layer: the logarithms as they are."""
+
+    def reset_parameters(self) -> None:
+        """There are none."""
+
+    def forward(self, x: Tensor, *, tangent: bool = False) -> Tensor:
+        return x

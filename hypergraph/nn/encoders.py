@@ -20,7 +20,7 @@ from hypergraph.geometry.numerics import clip as clip_norm
 from hypergraph.geometry.space import Euclidean, Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.adjacency import check_edges, to_edges
-from hypergraph.nn.conv import HGCNConv
+from hypergraph.nn.conv import HGCNConv, HGCNPropagation
 from hypergraph.nn.inputs import check_finite
 from hypergraph.nn.registry import make_fc
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows
@@ -42,6 +42,11 @@ class Encoder(nn.Module):
             (DropConnect), in the baselines that of an output before its activation.
         bias: whether layers have a (gyro) bias.
         clip: the norm to which features are clipped before they are lifted; ``None`` for none.
+        feature_dropout: the probability with which an entry of the (lifted) features is dropped in training.
+        hidden_dropout: that of a coordinate, in the tangent space, of what comes out of a layer.
+        residual: whether a layer adds what comes into it, where it has as many coordinates.
+        propagate: how many aggregations without a weight follow the layers of HGCN and GCN. One layer and one
+            of these under a head are what is called a GCN of two layers: its second matrix is the head's.
         **options: keyword arguments of the layers.
 
     Shapes:
@@ -52,6 +57,7 @@ class Encoder(nn.Module):
     """
 
     layers: Any
+    uses_graph = False
 
     def __init__(
         self,
@@ -65,11 +71,22 @@ class Encoder(nn.Module):
         dropout: float = 0.0,
         bias: bool = True,
         clip: float | None = None,
+        feature_dropout: float = 0.0,
+        hidden_dropout: float = 0.0,
+        residual: bool = False,
+        propagate: int = 0,
         **options: Any,
     ) -> None:
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"num_layers must be at least 1, got {num_layers}")
+        for name, p in (("feature_dropout", feature_dropout), ("hidden_dropout", hidden_dropout)):
+            if not 0 <= p < 1:
+                raise InputError(f"{name} must be at least 0 and below 1, got {p}.")
+        if propagate < 0 or (propagate and not self.uses_graph):
+            raise InputError(
+                f"{type(self).__name__} cannot propagate {propagate} times; HGCN and GCN can, from 0."
+            )
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
         self.num_layers = num_layers
@@ -78,6 +95,10 @@ class Encoder(nn.Module):
         self.act = act
         self.dropout = dropout
         self.clip = clip
+        self.feature_dropout = feature_dropout
+        self.hidden_dropout = hidden_dropout
+        self.residual = residual
+        self.propagate = propagate
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
         self._features = Memo()
@@ -109,6 +130,21 @@ class Encoder(nn.Module):
         if x.requires_grad or K.requires_grad:
             return _lift(self._checked(x), self.space, self.clip)
         return self._features(lambda: _lift(self._checked(x), self.space, self.clip), x, self.clip, K)
+
+    def features(self, x: Tensor | SparseMatrix) -> Tensor | SparseRows:
+        """The lifted features, in training with dropout."""
+        u = self.lift(x)
+        if not self.training or self.feature_dropout == 0:
+            return u
+        if isinstance(u, SparseRows):
+            return SparseRows(u.matrix.dropout(self.feature_dropout), u.factor)
+        return F.dropout(u, self.feature_dropout)
+
+    def after(self, u: Tensor, before: Any) -> Tensor:
+        """What goes on to the next layer: the output u of a layer, its input added, with dropout."""
+        if self.residual and isinstance(before, Tensor) and before.shape == u.shape:
+            u = self.space.bound0(u + before)
+        return F.dropout(u, self.hidden_dropout, self.training) if self.hidden_dropout else u
 
     def _clipped(self, x: Any) -> SparseRows:
         if self.clip is not None:
@@ -180,8 +216,12 @@ class HGCN(Encoder):
     by default.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    uses_graph = True
+
+    def __init__(self, *args: Any, norm: str = "mean", **kwargs: Any) -> None:
+        super().__init__(*args, norm=norm, **kwargs)
+        for _ in range(self.propagate):
+            self.layers.append(HGCNPropagation(self.hidden_channels, self.space, norm=norm, cached=True))
         for conv in self.layers[1:]:
             conv._memo = self.layers[0]._memo  # one graph, normalised once
 
@@ -208,9 +248,15 @@ class HGCN(Encoder):
                 "metadata), and put the head after it."
             )
         traced = isinstance(x, torch.fx.Proxy)  # by PyG's to_hetero
-        u: Any = self._step("first", x, _lift, self.clip) if traced else self.lift(x)
-        for conv in self.layers:
-            u = conv(u, edge_index, edge_weight, tangent=True)
+        if traced and (self.feature_dropout or self.hidden_dropout or self.residual):
+            raise InputError(
+                "to_hetero takes an HGCN without dropout of features and hidden vectors and residuals."
+            )
+        u: Any = self._step("first", x, _lift, self.clip) if traced else self.features(x)
+        for i, conv in enumerate(self.layers):
+            before, u = u, conv(u, edge_index, edge_weight, tangent=True)
+            if not traced and i < self.num_layers:
+                u = self.after(u, before)
         return self._step("last", u, _exp0) if traced else self.space.exp0(u)
 
     def _step(self, name: str, x: Any, function: Callable[..., Tensor], *given: Any) -> Any:
@@ -235,9 +281,9 @@ class HNN(Encoder):
     def forward(
         self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
     ) -> Tensor:
-        u: Any = self.lift(x)
+        u: Any = self.features(x)
         for layer, act in zip(self.layers, self.acts):
-            u = self.space.bound0(act(layer(u, tangent=True)))
+            u = self.after(self.space.bound0(act(layer(u, tangent=True))), u)
         return self.space.exp0(u)
 
 
@@ -267,9 +313,9 @@ class MLP(_Flat):
     def forward(
         self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
     ) -> Tensor:
-        u: Any = self.lift(x)
+        u: Any = self.features(x)
         for layer, act in zip(self.layers, self.acts):
-            u = act(self.dropped(layer(u, tangent=True)))
+            u = self.after(act(self.dropped(layer(u, tangent=True))), u)
         return u
 
 
@@ -284,6 +330,8 @@ class GCN(_Flat):
     r"""PyG's :class:`~torch_geometric.nn.conv.GCNConv` in a stack, after `Semi-Supervised Classification with
     Graph Convolutional Networks <https://arxiv.org/abs/1609.02907>`_. See :class:`Encoder` for the arguments.
     """
+
+    uses_graph = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -305,7 +353,7 @@ class GCN(_Flat):
     ) -> Tensor:
         if edge_index is None:
             raise InputError("GCN needs a graph: pass edge_index.")
-        u: Any = self.lift(x)
+        u: Any = self.features(x)
 
         def normalized() -> tuple[Tensor, Tensor]:
             edges, weight = to_edges(edge_index, edge_weight)
@@ -316,5 +364,7 @@ class GCN(_Flat):
         keep = isinstance(edge_index, Tensor) and not learns and not torch.compiler.is_compiling()
         edges, weight = self._graph(normalized, edge_index, edge_weight, u.size(0)) if keep else normalized()
         for conv, act in zip(self.layers, self.acts):
-            u = act(self.dropped(conv(u, edges, weight)))
+            u = self.after(act(self.dropped(conv(u, edges, weight))), u)
+        for _ in range(self.propagate):
+            u = self.layers[-1].propagate(edges, x=u, edge_weight=weight)
         return u

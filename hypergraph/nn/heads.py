@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
 from hypergraph.nn.inputs import check_points, softplus_inverse, unit
@@ -39,23 +40,29 @@ class _Head(nn.Module):
 class _Scaled(_Head):
     """Unit directions v_k, magnitudes alpha_k > 0 and offsets b_k: what BMLR and PoincareMLR share."""
 
-    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+    raw_alpha: nn.Parameter | None
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space, *, magnitude: str = "free") -> None:
+        if magnitude not in ("free", "row"):
+            raise InputError(f"Unknown magnitude '{magnitude}'; use 'free' or 'row'.")
         super().__init__(in_channels, num_classes, space)
-        self.raw_alpha = nn.Parameter(torch.empty(num_classes))
+        free = nn.Parameter(torch.empty(num_classes)) if magnitude == "free" else None
+        self.register_parameter("raw_alpha", free)
         self.b = nn.Parameter(torch.empty(num_classes))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/n, zero offsets, as HNN++ does."""
         nn.init.normal_(self.weight, std=self.in_channels**-0.5)
-        with torch.no_grad():
-            self.raw_alpha.copy_(softplus_inverse(self.weight.norm(dim=-1)))
+        if self.raw_alpha is not None:
+            with torch.no_grad():
+                self.raw_alpha.copy_(softplus_inverse(self.weight.norm(dim=-1)))
         nn.init.zeros_(self.b)
 
     @property
     def alpha(self) -> Tensor:
         """The magnitudes, positive."""
-        return F.softplus(self.raw_alpha)
+        return self.weight.norm(dim=-1) if self.raw_alpha is None else F.softplus(self.raw_alpha)
 
     @property
     def v(self) -> Tensor:
@@ -75,6 +82,9 @@ class BMLR(_Scaled):
         in_channels: the dimension n of the space.
         num_classes: the number of classes C.
         space: the space of the points.
+        magnitude: ``"free"``, as published: :math:`\alpha_k` is a parameter of its own, and of a row of the
+            weight only the direction counts, so that weight decay does not restrain the function; or
+            ``"row"``: :math:`\alpha_k` is the norm of the row, as of a Euclidean head.
 
     Shapes:
         - **input:** points ``(..., space.ambient(n))``
@@ -96,6 +106,7 @@ class PoincareMLR(_Scaled):
         in_channels: the dimension n of the space.
         num_classes: the number of classes C.
         space: the space of the points.
+        magnitude: ``"free"`` or ``"row"``, as for :class:`BMLR`.
 
     Shapes:
         - **input:** points ``(..., n)``

@@ -11,6 +11,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import distance_limit, raised
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
@@ -173,9 +174,9 @@ class BFC(_Directions):
 
     that is, the point whose signed distances to the coordinate hyperplanes are the responses.
 
-    The first batch in training (or :meth:`init_from`) centres the responses: far from the origin every
-    Busemann function is positive, so with :math:`b_k = 0` all responses are negative and a ReLU that follows
-    never wakes.
+    With ``init="data"`` the first batch in training (or :meth:`init_from`) centres the responses: far from
+    the origin every Busemann function is positive, so with :math:`b_k = 0` all responses are negative and a
+    ReLU that follows never wakes.
 
     Args:
         in_channels: the dimension n of the input space.
@@ -184,6 +185,7 @@ class BFC(_Directions):
         bias: whether to add the gyro bias.
         dropout: the probability with which an entry of the weight is dropped in training.
         phi: the activation inside, a name that PyG's resolver knows or a module.
+        init: ``"data"``, magnitudes and offsets from the first batch, or ``"published"``, those of HNN++.
 
     Shapes:
         - **input:** points ``(..., space.ambient(n))``
@@ -201,18 +203,22 @@ class BFC(_Directions):
         bias: bool = True,
         dropout: float = 0.0,
         phi: str | Callable[[Tensor], Tensor] | None = None,
+        init: str = "data",
     ) -> None:
+        if init not in ("data", "published"):
+            raise InputError(f"Unknown init '{init}'; use 'data' or 'published'.")
         super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
         self.phi = resolve_activation(phi)
+        self.init = init
         # The buffer travels in state_dict; the plain bool is what forward reads, since reading a tensor
         # would break a compiled graph.
         self.register_buffer("initialised", torch.tensor(False))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """As :class:`PoincareFC`; the next batch in training initialises again."""
+        """As :class:`PoincareFC`; with ``init="data"`` the next batch in training initialises again."""
         super().reset_parameters()
-        self._set_initialised(False)
+        self._set_initialised(self.init == "published")
 
     def _set_initialised(self, value: bool) -> None:
         self._initialised = value
@@ -297,9 +303,14 @@ class LorentzFC(_Linear):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Uniform in 0.02, blind to time at first, and lambda = 10, as HyboNet does."""
+        """Uniform in 1/sqrt(m), blind to time at first, and lambda = 10, as HyboNet's graph code does.
+
+        Its translation code has 0.02: there one step of Adam triples W x, and on Cora all points coincide
+        after five.
+        """
         for weight in (self.weight, self.v):
-            nn.init.uniform_(weight, -0.02, 0.02)
+            bound = self.out_channels**-0.5
+            nn.init.uniform_(weight, -bound, bound)
             with torch.no_grad():
                 weight[:, 0] = 0
         nn.init.zeros_(self.b)

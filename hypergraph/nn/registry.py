@@ -58,8 +58,18 @@ def _load(where: str) -> type[nn.Module]:
     return found
 
 
-def _head(name: str, cls: str, space: str, formula: str, params: str, flops: str, reference: str) -> Entry:
-    return Entry(name, "head", f"hypergraph.nn.heads:{cls}", space, formula, params, flops, reference)
+def _head(
+    name: str,
+    cls: str,
+    space: str,
+    formula: str,
+    params: str,
+    flops: str,
+    reference: str,
+    takes: tuple[str, ...] = (),
+) -> Entry:
+    where = f"hypergraph.nn.heads:{cls}"
+    return Entry(name, "head", where, space, formula, params, flops, reference, takes=takes)
 
 
 def _layer(
@@ -98,6 +108,7 @@ HEADS = _table(
         "C(n+2)",
         "C(6n+12)",
         _BUSEMANN,
+        takes=("magnitude",),
     ),
     _head(
         "bmlr-l",
@@ -107,6 +118,7 @@ HEADS = _table(
         "C(n+2)",
         "C(2n+12)",
         _BUSEMANN,
+        takes=("magnitude",),
     ),
     _head(
         "pmlr",
@@ -116,6 +128,7 @@ HEADS = _table(
         "C(n+2)",
         "C(4n+52)",
         f"{_SHIMIZU}, Eq. 6",
+        takes=("magnitude",),
     ),
     _head(
         "pmlr-ganea",
@@ -200,7 +213,7 @@ FCS = _table(
         "m(n+2)",
         "6nm+29m+4",
         _BUSEMANN,
-        takes=("phi",),
+        takes=("phi", "init"),
     ),
     _layer(
         "ltfc",
@@ -229,7 +242,7 @@ FCS = _table(
         "m(n+2)",
         "2nm+30m+2",
         _BUSEMANN,
-        takes=("phi",),
+        takes=("phi", "init"),
     ),
     _layer("linear", "TangentLinear", "euclidean", "W x", "mn", "2nm", "Euclidean linear layer"),
 )

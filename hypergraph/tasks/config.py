@@ -87,6 +87,19 @@ class GraphConfig(Config):
     dim: int = option(16, "Dimension of the embedding.", group=MODEL, least=1, most=4096)
     num_layers: int = option(2, "Number of the encoder's layers.", group=MODEL, least=1, most=1000)
     act: str = option("relu", "The activation between layers.", group=MODEL, choices=ACTIVATIONS)
+    norm: str = option(
+        "mean", "How hgcn weighs the messages to a node.", group=MODEL, choices=("mean", "symmetric")
+    )
+    propagate: int = option(
+        0, "Aggregations without weights after the layers of hgcn and gcn.", group=MODEL, least=0, most=100
+    )
+    residual: bool = option(
+        False, "Add what comes into a layer to what comes out.", group=MODEL, flags="--residual/--no-residual"
+    )
+    feature_dropout: float = option(0.0, "Dropout of features.", least=0, below=1)
+    hidden_dropout: float = option(
+        0.0, "Dropout of what comes out of a layer, in the tangent space.", least=0, below=1
+    )
     weights: bool = option(
         True, "Use the weights of the edges, where there are any.", group=DATA, flags="--weights/--no-weights"
     )
@@ -118,17 +131,17 @@ class GraphConfig(Config):
             raise InputError("fanout is for batches: give a batch_size too, such as 1024.")
         if not ENCODERS[self.encoder].sees_edges:
             raise InputError(f"The encoder {self.encoder} does not look at the graph; leave out fanout.")
-        if len(self.fanouts) != self.num_layers:
+        if len(self.fanouts) != self.num_layers + self.propagate:
             raise InputError(
                 f"fanout names {len(self.fanouts)} layers ({self.fanout}), and the encoder has "
-                f"{self.num_layers}; give one number for each."
+                f"{self.num_layers + self.propagate}; give one number for each."
             )
 
     @property
     def fanouts(self) -> list[int]:
         """The neighbours drawn in each layer."""
         if self.fanout is None:
-            return [10] * self.num_layers
+            return [10] * (self.num_layers + self.propagate)
         try:
             counts = [int(count) for count in self.fanout.split(",")]
         except ValueError:
@@ -158,6 +171,16 @@ class NodeConfig(GraphConfig):
         group=MODEL,
         choices=FCS,
     )
+    magnitude: str = option(
+        "free",
+        "Whether the magnitudes of bmlr-p, bmlr-l and pmlr are parameters of their own, or norms of rows.",
+        group=MODEL,
+        choices=("free", "row"),
+    )
+    head_lr: float | None = option(None, "Learning rate of the head; by default that of the rest.", above=0)
+    head_weight_decay: float | None = option(
+        None, "L2 weight decay of the head; by default that of the rest.", least=0
+    )
     split: str | None = option(None, _SPLIT, group=DATA, choices=NODE_SPLITS)
 
 
@@ -171,6 +194,12 @@ class LinkConfig(GraphConfig):
     fc: str = option("bfc-p", "The linear layers (see `hypergraph layers`).", group=MODEL, choices=FCS)
     encoder: str = option("hnn", _ENCODER, group=MODEL, choices=ENCODERS)
     phi: str = option("none", "The activation inside BFC.", group=MODEL, choices=ACTIVATIONS)
+    init: str = option(
+        "data",
+        "How BFC begins: from the first batch, or as published.",
+        group=MODEL,
+        choices=("data", "published"),
+    )
     r: float = option(2.0, "The squared distance at which the decoder gives a half.", group=MODEL)
     t: float = option(1.0, "How slowly the decoder falls there.", group=MODEL, above=0)
     split: str | None = option(None, _SPLIT, group=DATA, choices=LINK_SPLITS)
@@ -253,8 +282,10 @@ def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
     """
     tables = presets(task)
     values: dict[str, Any] = {}
-    like = tables.get(dataset, {}).get("like")
-    for name in ("default", like, dataset):
+    chain = [dataset]
+    while (like := tables.get(chain[0], {}).get("like")) is not None:
+        chain.insert(0, like)
+    for name in ("default", *chain):
         table = tables.get(name, {})
         for part in (table, *(table.get(variant, {}) for variant in variants)):
             values |= {key: value for key, value in part.items() if not isinstance(value, dict)}

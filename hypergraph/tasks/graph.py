@@ -192,6 +192,8 @@ def make_encoder(config: GraphConfig, in_channels: int, space: Space, fc: str | 
         space = make_space("euclidean")
     elif fc is not None:
         options = {"fc": fc, **options}
+    if config.encoder == "hgcn":
+        options = {"norm": config.norm, **options}
     cls: Any = encoder.load()
     return cls(
         in_channels,
@@ -201,6 +203,10 @@ def make_encoder(config: GraphConfig, in_channels: int, space: Space, fc: str | 
         act=activation(config.act),
         dropout=config.dropout,
         clip=config.clip,
+        feature_dropout=config.feature_dropout,
+        hidden_dropout=config.hidden_dropout,
+        residual=config.residual,
+        propagate=config.propagate,
         **options,
     )
 
@@ -210,10 +216,28 @@ def activation(name: str) -> str | None:
     return None if name == "none" else name
 
 
-def make_optimizer(model: nn.Module, config: GraphConfig) -> torch.optim.Optimizer:
-    """Fused Adam with L2 weight decay, as HGCN has it: every parameter is Euclidean."""
+def make_optimizer(
+    model: Any, config: GraphConfig, head: nn.Module | None = None, **of_head: float | None
+) -> torch.optim.Optimizer:
+    """Fused Adam with L2 weight decay, as HGCN has it: every parameter is Euclidean.
+
+    Args:
+        model: The model.
+        config: The settings.
+        head: Its head, where that has settings of its own.
+        **of_head: ``lr`` and ``weight_decay`` of the head; ``None`` for those of the rest.
+    """
+    own = {name: value for name, value in of_head.items() if value is not None}
+    groups: list[dict[str, Any]] = [{"params": list(model.parameters())}]
+    if head is not None and own:
+        # the curvature of a space that both share stays with the rest
+        shared = {id(parameter) for parameter in model.encoder.parameters()}
+        mine = [parameter for parameter in head.parameters() if id(parameter) not in shared]
+        theirs = {id(parameter) for parameter in mine}
+        rest = [parameter for parameter in model.parameters() if id(parameter) not in theirs]
+        groups = [{"params": rest}, {"params": mine, **own}]
     return torch.optim.Adam(
-        model.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=config.device != "mps"
+        groups, lr=config.lr, weight_decay=config.weight_decay, fused=config.device != "mps"
     )
 
 

@@ -66,9 +66,12 @@ class NodeClf:
         self.num_classes = len(data.classes)
         space = make_space(HEADS[config.head].space, config.K, config.learn_curvature)
         encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc)
-        head = make_head(config.head, config.dim, self.num_classes, space)
+        options = {"magnitude": config.magnitude} if "magnitude" in HEADS[config.head].takes else {}
+        head = make_head(config.head, config.dim, self.num_classes, space, **options)
         self.model = NodeClassifier(encoder, head, space, config.clip).to(config.device)
-        self.optimizer = graphs.make_optimizer(self.model, config)
+        self.optimizer = graphs.make_optimizer(
+            self.model, config, head, lr=config.head_lr, weight_decay=config.head_weight_decay
+        )
         self.schedule = Schedule(
             epochs=config.epochs,
             select="val_f1",

@@ -11,7 +11,7 @@ from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
 from hypergraph.nn.registry import FCS, HEADS
 from hypergraph.option import kind_of
-from hypergraph.tasks.config import LinkConfig, NodeConfig, settle
+from hypergraph.tasks.config import LinkConfig, NodeConfig, preset, settle
 from hypergraph.tasks.kinds import KINDS
 
 
@@ -105,3 +105,26 @@ def test_old_names_are_still_read(tmp_path: Path) -> None:
     file.write_text('task = "node-clf"\n[config]\ndataset = "cora"\nlayers = 3\nlinear = "bfc-p"\n')
     config = settle(NodeConfig, {}, file)
     assert (config.num_layers, config.fc) == (3, "bfc-p")
+
+
+def test_presets_follow_what_they_are_like() -> None:
+    """disease-hgcn is like disease, which is as published; an encoder may have values of its own."""
+    found = preset("node-clf", "disease-hgcn", "poincare", "bmlr-p", "hgcn")
+    assert (found["K"], found["num_layers"], found["min_epochs"], found["dropout"]) == (-1.0, 2, 300, 0.3)
+    own = settle(NodeConfig, {"dataset": "mine"})
+    assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-0.1, 1, 1, 0.5)
+    assert settle(NodeConfig, {"dataset": "mine", "encoder": "hnn"}).propagate == 0
+    assert settle(NodeConfig, {"dataset": "cora", "head": "mlr"}).propagate == 1
+    assert settle(NodeConfig, {"dataset": "cora", "head": "mlr", "encoder": "mlp"}).propagate == 0
+    assert settle(NodeConfig, {"dataset": "cora"}).weight_decay == 0.001
+
+
+def test_a_head_may_have_a_rate_of_its_own() -> None:
+    from hypergraph.tasks.node_clf import NodeClf
+
+    config = settle(NodeConfig, {"dataset": "disease", "head_lr": 0.1, "learn_curvature": True})
+    rest, head = NodeClf(config, 0, NodeClf.load(config)).optimizer.param_groups
+    assert (rest["lr"], head["lr"], head["weight_decay"]) == (0.01, 0.1, config.weight_decay)
+    assert [p.numel() for p in head["params"]] == [32, 2, 2]  # the curvature is the encoder's too
+    config = settle(NodeConfig, {"dataset": "disease"})
+    assert len(NodeClf(config, 0, NodeClf.load(config)).optimizer.param_groups) == 1
