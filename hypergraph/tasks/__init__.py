@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         link_prediction,
         node_classification,
     )
+    from hypergraph.tasks.loaded import load_run
     from hypergraph.tasks.result import Result
 
 _WHERE = {
@@ -20,6 +21,7 @@ _WHERE = {
     "genome_classification": "hypergraph.tasks.api",
     "image_classification": "hypergraph.tasks.api",
     "link_prediction": "hypergraph.tasks.api",
+    "load_run": "hypergraph.tasks.loaded",
     "node_classification": "hypergraph.tasks.api",
 }
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "genome_classification",
     "image_classification",
     "link_prediction",
+    "load_run",
     "node_classification",
 ]
 __getattr__ = lazy(__name__, _WHERE)

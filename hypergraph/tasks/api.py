@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,7 @@ def _run(
     settings = settle(cls, given, config)
     if cls in (NodeConfig, LinkConfig) and not given.get("dataset") and settings.dataset == DEFAULT_GRAPH:
         say(f"No dataset is given, so this is {DEFAULT_GRAPH}; name another with --dataset.")
-    return runner.run(
+    result = runner.run(
         settings,
         data=_prepare(settings, graph),
         out=Path(out) if out else None,
@@ -176,6 +177,7 @@ def _run(
         backend=backend,
         say=say,
     )
+    return replace(result, data=graph)
 
 
 def _resume(

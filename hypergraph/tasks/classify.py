@@ -29,9 +29,15 @@ EVAL_BATCH = 256
 class FeatureClassifier(nn.Module):
     """Any network of features, CLIP(x; r), exp0, any registered head."""
 
-    def __init__(self, features: nn.Module, head: nn.Module, space: Space, clip: float | None = None) -> None:
+    def __init__(self, features: nn.Module, head: Any, clip: float | None = None) -> None:
         super().__init__()
-        self.features, self.head, self.space, self.clip = features, head, space, clip
+        self.features, self.head, self.clip = features, head, clip
+
+    @property
+    def space(self) -> Space:
+        """The space of the points: the head's, so that it is saved once."""
+        space: Space = self.head.space
+        return space
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The points, and their logits."""
@@ -55,7 +61,7 @@ class Classify(ABC):
         space = make_space(HEADS[config.head].space, config.K, config.learn_curvature)
         head = make_head(config.head, features.out_channels, len(classes), space)
         clip = None if space.model == "euclidean" else config.clip
-        self.model = FeatureClassifier(features, head, space, clip).to(config.device)
+        self.model = FeatureClassifier(features, head, clip).to(config.device)
         self.schedule = Schedule(
             epochs=config.epochs,
             select=self.select,

@@ -30,11 +30,16 @@ from hypergraph.tasks.loop import Schedule
 class NodeClassifier(nn.Module):
     """An encoder and a head; where the encoder is flat and the head is not, its output is lifted by exp0."""
 
-    def __init__(self, encoder: Any, head: nn.Module, space: Space, clip: float | None = None) -> None:
+    def __init__(self, encoder: Any, head: Any, clip: float | None = None) -> None:
         super().__init__()
-        self.encoder, self.head, self.space = encoder, head, space
-        self.clip = clip
-        self.lifts = encoder.space.model != space.model
+        self.encoder, self.head, self.clip = encoder, head, clip
+        self.lifts = encoder.space.model != head.space.model
+
+    @property
+    def space(self) -> Space:
+        """The space of the points: the head's, so that it is saved once."""
+        space: Space = self.head.space
+        return space
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """The points that the head classifies."""
@@ -68,7 +73,7 @@ class NodeClf:
         encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc)
         options = {"magnitude": config.magnitude} if "magnitude" in HEADS[config.head].takes else {}
         head = make_head(config.head, config.dim, self.num_classes, space, **options)
-        self.model = NodeClassifier(encoder, head, space, config.clip).to(config.device)
+        self.model = NodeClassifier(encoder, head, config.clip).to(config.device)
         self.optimizer = graphs.make_optimizer(
             self.model, config, head, lr=config.head_lr, weight_decay=config.head_weight_decay
         )

@@ -28,6 +28,7 @@ def load_task(
     *,
     graph: Any = None,
     data: str | os.PathLike[str] | None = None,
+    own: Any = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Any:
     """The task of a run with its trained model, on the run's own data or on another graph.
@@ -37,6 +38,7 @@ def load_task(
         seed: Whose model; by default the one at the top of the folder, best on validation.
         graph: Another graph, in any form that :func:`hypergraph.datasets.load_graph` takes.
         data: A folder of raw files, for ``graph``.
+        own: The run's own graph, where it was made in Python from one.
         say: Told in words what matters.
     """
     from hypergraph.tasks import checkpoint
@@ -57,7 +59,7 @@ def load_task(
         run.check_owner(owner, state["owner"], source)
     cls: Any = KINDS[config.task].load_task()
     if graph is None:
-        loaded = cls.load(config)
+        loaded = _own(cls, config, own)
         run.check_data(cls.fingerprint(loaded))
     else:
         loaded = _fitted(cls, run, owner, graph, data, say)
@@ -65,6 +67,20 @@ def load_task(
         task = cls(config, config.seed, loaded)
         checkpoint.load_model(task.model, tensors, source)
     return task
+
+
+def _own(cls: Any, config: Any, graph: Any) -> Any:
+    if graph is not None:
+        from hypergraph.datasets import load_graph
+
+        return cls.prepare(config, load_graph(graph))
+    try:
+        return cls.load(config)
+    except InputError as error:
+        if Path(config.dataset).exists():
+            raise
+        hint = "A run that was made in Python from a graph needs it again: load_run(folder, data=graph)."
+        raise InputError(f"{error} {hint}") from error
 
 
 def _fitted(cls: Any, run: Run, seed: int, graph: Any, data: Any, say: Callable[[str], None]) -> Any:
@@ -96,6 +112,7 @@ def predictions(
     pairs: Path | None = None,
     top_links: int | None = None,
     embedding: bool = False,
+    own: Any = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Columns:
     """The columns of a table of predictions, with the user's ids and class names.
@@ -108,6 +125,7 @@ def predictions(
         pairs: A file of pairs of nodes, whose probability of being an edge is wanted.
         top_links: The number of likeliest new neighbours wanted for each node.
         embedding: Whether the points are wanted instead.
+        own: The run's own graph, where it was made in Python from one.
         say: Told in words what matters.
     """
     if top_links is not None and top_links < 1:
@@ -117,7 +135,7 @@ def predictions(
         raise InputError(f"{path}: a run of {config.task}; pairs are predicted by a run of link-pred.")
     if dataset is not None and config.task == "link-pred" and not (pairs or top_links or embedding):
         raise InputError("Of another graph, say which pairs are wanted: --pairs FILE or --top-links N.")
-    task = load_task(path, seed, graph=dataset, data=data, say=say)
+    task = load_task(path, seed, graph=dataset, data=data, own=own, say=say)
     from hypergraph.tasks.runner import alone
 
     with alone(config, config.seed):

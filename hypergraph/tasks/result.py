@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
@@ -34,6 +34,7 @@ class Result:
         seconds: Wall time of the command that finished the run.
         files: The SHA-256 of each file of the run; none in runs of versions that did not keep it.
         folder: The run folder; not in ``result.json``, which may be moved.
+        data: The graph, where the run was made in Python from one.
     """
 
     task: str
@@ -48,6 +49,7 @@ class Result:
     seconds: float
     files: dict[str, str] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
+    data: Any = field(default=None, repr=False, compare=False)
 
     def values(self, metric: str | None = None, part: str = "test") -> list[float]:
         """A metric of each seed."""
@@ -77,8 +79,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """What ``result.json`` holds."""
-        values = asdict(self)
-        del values["folder"]
+        values = asdict(replace(self, data=None))
+        del values["folder"], values["data"]
         return values | {"summary": self.summary}
 
     @classmethod
@@ -98,7 +100,7 @@ class Result:
     def _check(self) -> None:
         """Raise where the values are not of the kind that we write, before anything is made of them."""
         kinds = get_type_hints(type(self))
-        for name in vars(self):
+        for name in vars(self).keys() - {"data"}:
             wanted = get_origin(kinds[name]) or kinds[name]
             if not isinstance(getattr(self, name), (int, float) if wanted is float else wanted):
                 raise TypeError(f"{name} is not of type {wanted.__name__}")

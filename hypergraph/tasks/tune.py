@@ -19,7 +19,7 @@ from hypergraph.files import atomic_write_text
 from hypergraph.progress import progress
 from hypergraph.tasks.config import Config, read_toml
 from hypergraph.tasks.executors import check_backend, executor
-from hypergraph.tasks.keeper import Keeper, Progress
+from hypergraph.tasks.keeper import Forgetful
 from hypergraph.tasks.kinds import KINDS, METRICS
 from hypergraph.tasks.search_space import Choice, Range, describe
 
@@ -226,17 +226,6 @@ def _best(study: Study) -> Any:
     return max(ended, key=lambda trial: trial.value or 0.0, default=None)
 
 
-class _Forgetful(Keeper):
-    """A trial leaves nothing on disk but its scores."""
-
-    def restore(self, task: Any) -> tuple[Progress, dict[str, Any]]:
-        return Progress(), {}
-
-    def save(self, task: Any, progress: Progress, best: dict[str, Any], *, force: bool = False) -> None: ...
-
-    def log(self, line: dict[str, float]) -> None: ...
-
-
 def validate(config: Config, seed: int) -> float:
     """The validation score of one seed, of the weights that its schedule keeps. Nothing is tested."""
     from hypergraph.tasks import loop
@@ -246,7 +235,7 @@ def validate(config: Config, seed: int) -> float:
     data = _data(config)
     with alone(config, seed):
         task = kind.load_task()(config, seed, data)
-        _, metrics = loop.train(task, task.schedule, _Forgetful(Path(), {}))
+        _, metrics = loop.train(task, task.schedule, Forgetful(Path(), {}))
     return metrics[f"val_{kind.metric}"]
 
 
