@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # For worker processes: a checkpoint after every epoch.
 OFTEN = """
 import sys
-if "hypergraph.tasks.worker" in sys.orig_argv:
+if any("spawn_main" in word for word in sys.orig_argv):
     import hypergraph.tasks.keeper
     hypergraph.tasks.keeper.EVERY = 0.0
 """
