@@ -38,10 +38,10 @@ class HyperbolicClassifier(ClassifierMixin, BaseEstimator):
         encoder: By default ``"hgcn"`` on a graph and ``"hnn"`` on features; of a Euclidean head ``"gcn"``
             and ``"mlp"``.
         dim: The dimension of the embedding.
-        num_layers: The number of the encoder's layers.
-        K: The curvature, below 0.
+        num_layers: The number of the encoder's layers; by default as in the presets of node classification.
+        K: The curvature, below 0; by default as there.
         lr: The learning rate.
-        weight_decay: L2 weight decay.
+        weight_decay: L2 weight decay; by default as there.
         dropout: Of weights (DropConnect).
         epochs: The most epochs.
         patience: Stop after so many epochs without a better validation score.
@@ -62,10 +62,10 @@ class HyperbolicClassifier(ClassifierMixin, BaseEstimator):
         head: str = "bmlr-p",
         encoder: str | None = None,
         dim: int = 16,
-        num_layers: int = 2,
-        K: float = -1.0,
+        num_layers: int | None = None,
+        K: float | None = None,
         lr: float = 0.01,
-        weight_decay: float = 0.0,
+        weight_decay: float | None = None,
         dropout: float = 0.0,
         epochs: int = 300,
         patience: int = 50,
@@ -133,6 +133,8 @@ class HyperbolicClassifier(ClassifierMixin, BaseEstimator):
         alike = ("mlp" if flat else "hnn") if not graph.edge_index.shape[1] else "gcn" if flat else "hgcn"
         given = {name: getattr(self, name) for name in self.get_params() if name in _SETTINGS}
         given |= {"encoder": self.encoder or alike, "seed": self.random_state, "min_epochs": 0}
+        if not graph.edge_index.shape[1]:  # the presets' dropout is for the many words of a document
+            given |= {"feature_dropout": 0.0, "hidden_dropout": 0.0}
         return settle(NodeConfig, {"dataset": "yours", **given})
 
     def _labelled(self, X: Any, y: ArrayLike | None) -> tuple[Data, NDArray[Any]]:

@@ -38,7 +38,8 @@ def test_a_run_is_an_object(graph: Path, tmp_path: Path) -> None:
 
 
 def test_a_plain_model_takes_its_weights(graph: Path, tmp_path: Path) -> None:
-    node_classification(graph, "bmlr-l", seeds=1, epochs=3, out=tmp_path / "run")
+    plainly = {"num_layers": 2, "propagate": 0, "norm": "mean", "K": -1.0}
+    node_classification(graph, "bmlr-l", seeds=1, epochs=3, out=tmp_path / "run", **plainly)
     run = load_run(tmp_path / "run")
     space = Lorentz(K=-1.0)
     plain = nn.ModuleDict({"encoder": HGCN(3, 16, 2, space), "head": BMLR(16, 3, space)})
