@@ -398,3 +398,8 @@ def frechet_mean(
         if tol is not None and bool((_half_chord(last.ball, mean.ball, K) <= -K * tol * tol / 4).all()):
             break
     return _add(at, mean, K).squeeze(-2)
+
+
+# torch.fx takes every operator whole: it cannot follow one that looks at its numbers
+for _name in [name for name, function in globals().items() if hasattr(function, "__wrapped__")]:
+    torch.fx.wrap(_name)

@@ -48,11 +48,12 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         K: Any = kwargs.get("K")
         if isinstance(K, Tensor):
             kwargs["K"] = number(K)
-        first = next((a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)), None)
-        if first is None or not (torch.is_autocast_enabled(first.device.type) or first.dtype in _HALF):
+        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
+        device = tensors[0].device.type if tensors else "cpu"
+        if not (torch.is_autocast_enabled(device) or any(a.dtype in _HALF for a in tensors)):
             return function(*args, **kwargs)
         given: Any = [raised(a) for a in args]
-        with torch.autocast(first.device.type, enabled=False):
+        with torch.autocast(device, enabled=False):
             return function(*given, **{name: raised(a) for name, a in kwargs.items()})
 
     return wrapper

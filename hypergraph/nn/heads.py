@@ -62,7 +62,9 @@ class _Scaled(_Head):
     @property
     def alpha(self) -> Tensor:
         """The magnitudes, positive."""
-        return self.weight.norm(dim=-1) if self.raw_alpha is None else F.softplus(self.raw_alpha)
+        if self.raw_alpha is None:
+            return raised(self.weight).norm(dim=-1)
+        return F.softplus(raised(self.raw_alpha))
 
     @property
     def v(self) -> Tensor:

@@ -15,6 +15,8 @@ from hypergraph.sparse import SparseMatrix, SparseRows
 
 def check_points(x: Any, space: Space, n: int, layer: nn.Module, tangent: bool = False) -> Any:
     """x, in single precision at least; an error where its last dimension is not that of the space."""
+    if isinstance(x, torch.fx.Proxy):
+        return x
     size = n if tangent else space.ambient(n)
     if x.size(-1) != size:
         what = "tangent vectors" if tangent else f"points of the {space.model} model"

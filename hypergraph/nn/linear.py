@@ -19,6 +19,7 @@ from hypergraph.nn.inputs import check_points, product, softplus_inverse, unit
 from hypergraph.sparse import SparseRows
 
 Rows = Tensor | SparseRows
+torch.fx.wrap("distance_limit")  # a tracer's stand-in has no dtype to compare
 
 
 class _Linear(nn.Module):
@@ -124,7 +125,7 @@ class _Directions(_Linear):
     @property
     def alpha(self) -> Tensor:
         """The magnitudes, positive."""
-        return F.softplus(self.raw_alpha)
+        return F.softplus(raised(self.raw_alpha))
 
     @property
     def v(self) -> Tensor:

@@ -75,11 +75,9 @@ def eager(*tensors: Any) -> bool:
 
 def usable(kernel: Kernel, inputs: Inputs) -> bool:
     """The one decision: whether the kernel runs for these inputs, and not the definition."""
-    if kernel.least:
-        first = next(x for x in inputs if isinstance(x, Tensor))
-        if first.numel() < kernel.least:
-            return False
-    return eager(*inputs)
+    if not eager(*inputs):  # first: to an exporter a size is a question, and its answer a limit
+        return False
+    return not kernel.least or next(x for x in inputs if isinstance(x, Tensor)).numel() >= kernel.least
 
 
 def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
