@@ -32,6 +32,9 @@ def node_classification(
 ) -> Result:
     """Train and test node classification over several seeds.
 
+    Under ``torchrun`` its processes share out every batch; then only the first of them gets the result, the
+    others ``None``.
+
     Args:
         dataset: A dataset's name, a file or folder, or a PyG graph.
         head: A registered head; ``bmlr-p`` by default.
@@ -84,8 +87,8 @@ def image_classification(
     backend: str = "local",
     say: Callable[[str], None] = lambda text: None,
     **settings: Any,
-) -> Result | None:
-    """Train and test image classification over several seeds; under ``torchrun`` with all its processes.
+) -> Result:
+    """Train and test image classification over several seeds.
 
     Args:
         dataset: ``digits`` (the default), ``cifar10``, ``cifar100``, ``tiny-imagenet``, ``imagenet``, or a
@@ -93,21 +96,11 @@ def image_classification(
         head: A registered head; ``bmlr-p`` by default.
         **settings: Fields of :class:`hypergraph.tasks.classify_config.ImageConfig`.
 
-    The other arguments are those of :func:`node_classification`. Of several processes only the first gets
-    the result.
+    The other arguments are those of :func:`node_classification`.
     """
-    from hypergraph.tasks import distributed
     from hypergraph.tasks.classify_config import ImageConfig
 
-    given = {"head": head, **settings}
-    if not distributed.launched():
-        return _run(ImageConfig, dataset, given, config, out, resume, jobs, backend, say)
-    if resume is None:
-        given |= {"dataset": None if dataset is None else os.fspath(dataset)}
-        chosen: Config | Path = settle(ImageConfig, given, config)
-    else:
-        chosen = Path(resume)
-    return distributed.run(chosen, Path(out) if out else None, say)
+    return _run(ImageConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, backend, say)
 
 
 def genome_classification(
@@ -146,7 +139,9 @@ def _run(
     jobs: int | None,
     backend: str,
     say: Callable[[str], None],
-) -> Result:
+) -> Any:
+    from hypergraph.tasks import distributed
+
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs must be at least 1, got {jobs}.")
     for name, path in (("out", out), ("resume", resume), ("config", config)):
@@ -156,6 +151,8 @@ def _run(
                 raise InputError(f"{name} is empty; name a path, or leave it out.")
     graph = None if dataset is None or isinstance(dataset, (str, os.PathLike)) else dataset
     if graph is not None:
+        if distributed.launched():
+            raise InputError("Under torchrun every process loads the graph: give a file or a dataset's name.")
         from hypergraph.datasets import load_graph
 
         graph = load_graph(graph)
@@ -167,6 +164,8 @@ def _run(
     from hypergraph.tasks import runner
 
     settings = settle(cls, given, config)
+    if distributed.launched():
+        return distributed.run(settings, Path(out) if out else None, say)
     if cls in (NodeConfig, LinkConfig) and not given.get("dataset") and settings.dataset == DEFAULT_GRAPH:
         say(f"No dataset is given, so this is {DEFAULT_GRAPH}; name another with --dataset.")
     result = runner.run(
@@ -190,8 +189,8 @@ def _resume(
     jobs: int | None,
     backend: str,
     say: Callable[[str], None],
-) -> Result:
-    from hypergraph.tasks import runner
+) -> Any:
+    from hypergraph.tasks import distributed, runner
     from hypergraph.tasks.run import Run
 
     if config is not None or out is not None:
@@ -200,6 +199,8 @@ def _resume(
     if folder.config.task != cls.task:
         raise InputError(f"{path}: a run of {folder.config.task}, not of {cls.task}.")
     folder.check_given({k: v for k, v in portable(given).items() if (k, v) != ("device", "auto")})
+    if distributed.launched():
+        return distributed.run(path, None, say)
     return runner.resume(path, data=_prepare(folder.config, graph), jobs=jobs, backend=backend, say=say)
 
 

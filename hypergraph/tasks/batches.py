@@ -6,20 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch_geometric.sampler import NodeSamplerInput
 
 from hypergraph.errors import InputError
 from hypergraph.loader.layerwise import ROWS, encode
 from hypergraph.nn.registry import ENCODERS
-from hypergraph.tasks.classify import processes, share
+from hypergraph.tasks.classify import mean_over_processes, processes, share
 from hypergraph.tasks.config import GraphConfig
 from hypergraph.tasks.graph import GraphData
 
 
 def check(config: GraphConfig, name: str, count: int) -> None:
     """Refuse batches that cannot be made of ``count`` nodes or edges."""
+    if processes() > 1 and not config.batch_size:
+        raise InputError("Several processes share out batches: give a --batch-size, such as 1024.")
     if config.batch_size > count:
         raise InputError(
             f"{name}: a batch of {config.batch_size}, and only {count} train; lower --batch-size."
@@ -59,15 +60,13 @@ class Batches:
                 over the batch.
         """
         self.sampler.epoch = epoch
-        total = torch.zeros((), dtype=torch.float64)
+        total = 0.0
         for index in self.sampler.shuffled(self.count).split(self.config.batch_size):
             # of a rest with less than one for each, all take all, which comes to the same
             mine = share(index) if len(index) >= processes() else index
             factor = len(mine) * processes() / len(index) if mine is not index else 1.0
             total += train(mine, factor) * len(index)
-        if processes() > 1:
-            dist.all_reduce(total)
-        return total.item() / (self.count * processes())
+        return mean_over_processes(total / self.count)
 
     def around(self, nodes: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """The features, edges and weights of what is drawn around some nodes, which are its first."""

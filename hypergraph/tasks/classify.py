@@ -12,6 +12,7 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
 from hypergraph.geometry.space import Space
@@ -87,7 +88,7 @@ class Classify(ABC):
             if len(index) >= 2 * processes():  # batch norm needs two
                 total += self.train_batch(index) * len(index)
                 seen += len(index)
-        return total / seen
+        return mean_over_processes(total / seen)
 
     def train_batch(self, index: Tensor) -> float:
         """One step on the examples at ``index``, of which this process takes its share; the loss."""
@@ -147,6 +148,20 @@ class Classify(ABC):
 def processes() -> int:
     """How many train together."""
     return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def parallel(model: nn.Module) -> nn.Module:
+    """The model as it is trained: with gradients averaged over processes, where there are several."""
+    return DistributedDataParallel(model) if dist.is_initialized() else model
+
+
+def mean_over_processes(value: float) -> float:
+    """The mean of what every process has."""
+    if not dist.is_initialized():
+        return value
+    total = torch.tensor(value, dtype=torch.float64)
+    dist.all_reduce(total)
+    return total.item() / processes()
 
 
 def share(index: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -43,10 +42,6 @@ def run_task(task: str, typed: dict[str, Any]) -> None:
         for chosen in several:
             _print_config(task, {**typed, name: chosen}, how["config"], how["resume"])
         return
-    if distributed.launched() and task != "image":
-        if os.environ.get("RANK", "0") != "0":
-            return
-        _say(f"Note: {task} is not spread over processes; the first does all of it.")
     if quiet:
         be_quiet()
     say = _ignore if quiet else _say
@@ -63,6 +58,10 @@ def _run_one(task: str, given: dict[str, Any]) -> Result | None:
     try:
         result: Result | None = FUNCTIONS[task](**given)
         return result
+    except InputError as error:
+        if distributed.speaks_for_all(error):
+            sys.exit(2)
+        raise
     except KeyboardInterrupt as interrupt:
         if interrupt.args:
             _say(str(interrupt))

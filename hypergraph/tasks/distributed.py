@@ -17,9 +17,26 @@ if TYPE_CHECKING:
     from hypergraph.tasks.run import Run
 
 
+# What gloo and NCCL say when a process at the other end is gone.
+_SEVERED = (
+    "connection closed by peer",
+    "connection reset by peer",
+    "broken pipe",
+    "connection refused",
+    "nccl",
+)
+
+
 def launched() -> bool:
     """Whether this process is one of several."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def speaks_for_all(error: InputError) -> bool:
+    """Whether another process says it: of what all have in common, the first one does."""
+    from hypergraph.tasks.guard import TrainingStopped
+
+    return launched() and os.environ.get("RANK", "0") != "0" and not isinstance(error, TrainingStopped)
 
 
 def run(chosen: Config | Path, out: Path | None, say: Callable[[str], None]) -> Result | None:
@@ -42,7 +59,7 @@ def run(chosen: Config | Path, out: Path | None, say: Callable[[str], None]) -> 
         config = Run.open(chosen).config if isinstance(chosen, Path) else chosen
         runner.check_device(config.device)
         task = KINDS[config.task].load_task()
-        data = task.load(config)
+        data = _together(lambda: task.load(config))
         if dist.get_rank() == 0:
             return _lead(chosen, task.fingerprint(data), data, out, say)
         told: list[Any] = [None, None]
@@ -51,11 +68,30 @@ def run(chosen: Config | Path, out: Path | None, say: Callable[[str], None]) -> 
             _train_along(Run.open(told[0]), told[1], data)
         return None
     except RuntimeError as error:  # torch has no class of its own for it
-        if "Connection" not in str(error):
+        if not any(sign in str(error).lower() for sign in _SEVERED):
             raise
-        raise InputError(f"Process {dist.get_rank()} ends, because another has ended.") from error
+        raise InputError(
+            f"Process {dist.get_rank()} ends, because another has ended; --resume continues."
+        ) from error
     finally:
         dist.destroy_process_group()
+
+
+def _together(load: Callable[[], Any]) -> Any:
+    """``load()``, in all processes or in none: what went wrong in one is raised in all."""
+    import torch.distributed as dist
+
+    said: list[str | None] = [None] * dist.get_world_size()
+    loaded, wrong = None, None
+    try:
+        loaded = load()
+    except InputError as error:
+        wrong = str(error)
+    dist.all_gather_object(said, wrong)
+    for text in said:
+        if text is not None:
+            raise InputError(text)
+    return loaded
 
 
 def _lead(
@@ -94,3 +130,6 @@ def _train_along(folder: Run, seeds: list[int], data: Any) -> None:
             task = folder.kind.load_task()(folder.config, seed, data)
             # The first process has checked whose checkpoint it is, and writes the next.
             loop.train(task, task.schedule, Keeper(folder.seed_folder(seed), owner={}))
+            # The first process writes these now; rows of a graph are shared out among all.
+            task.embedding()
+            task.test()

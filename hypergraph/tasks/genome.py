@@ -28,6 +28,7 @@ class Genome(classify.Classify):
         self.codes = {part: torch.from_numpy(sequences.codes) for part, sequences in parts.items()}
         self.parts = {part: torch.from_numpy(sequences.labels) for part, sequences in parts.items()}
         super().__init__(config, GenomeCNN(data.length), data.classes)
+        self.parallel = classify.parallel(self.model)
         dtype = getattr(torch, config.dtype)
         self.letters = torch.from_numpy(letter_weights()).to(device=config.device, dtype=dtype)
         self.optimizer = torch.optim.Adam(
@@ -63,6 +64,10 @@ class Genome(classify.Classify):
             "classes": list(data.classes),
             "notices": list(data.notices),
         }
+
+    def network(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        points, logits = self.parallel(x) if self.model.training else self.model(x)
+        return points, logits
 
     def examples(self, part: str, index: Tensor, *, augment: bool = False) -> Tensor:
         codes = self.codes[part][classify.share(index) if augment else index].to(

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch.nn import functional as F
-from torch.nn.parallel import DistributedDataParallel
 
 from hypergraph.datasets.images import ImageData, Images, load_images, moments
 from hypergraph.errors import InputError
@@ -38,7 +36,7 @@ class Image(classify.Classify):
         self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         place: dict[str, Any] = {"device": config.device, "dtype": getattr(torch, config.dtype)}
         self.mean, self.std = (torch.from_numpy(value).to(**place).view(-1, 1, 1) for value in (mean, std))
-        self.parallel = DistributedDataParallel(self.model) if dist.is_initialized() else self.model
+        self.parallel = classify.parallel(self.model)
         self.optimizer = torch.optim.SGD(
             self.model.parameters(),
             lr=config.lr,

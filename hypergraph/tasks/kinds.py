@@ -92,7 +92,7 @@ KINDS: Mapping[str, Kind] = {
         "hypergraph.tasks.classify_config:ImageConfig",
         "hypergraph.tasks.image:Image",
         "accuracy",
-        "Train and test image classification: a ResNet-18 and any head. Runs under torchrun too.",
+        "Train and test image classification: a ResNet-18 and any head.",
     ),
     "genome": Kind(
         "hypergraph.tasks.classify_config:GenomeConfig",

@@ -19,7 +19,7 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.decoders import FermiDirac
 from hypergraph.nn.registry import ENCODERS, FCS, make_space
-from hypergraph.tasks import batches, metrics
+from hypergraph.tasks import batches, classify, metrics
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks.batches import Batches
 from hypergraph.tasks.config import LinkConfig
@@ -63,6 +63,7 @@ class LinkPred:
         encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc, **options)
         self.space: Space = encoder.space
         self.model = LinkPredictor(encoder, FermiDirac(self.space, config.r, config.t)).to(config.device)
+        self.parallel = classify.parallel(self.model)
         self.optimizer = graphs.make_optimizer(self.model, config)
         self.schedule = Schedule(
             epochs=config.epochs,
@@ -131,7 +132,7 @@ class LinkPred:
             return_inverse=True
         )
         x, edge_index, edge_weight = self.batches.around(nodes.cpu())
-        _, logits = self.model(x, edge_index, pairs, edge_weight)
+        _, logits = self.parallel(x, edge_index, pairs, edge_weight)
         return step(factor * _loss(logits), self.model, self.optimizer)
 
     @torch.no_grad()

@@ -18,7 +18,7 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.limits import require
 from hypergraph.nn.registry import ENCODERS, HEADS, make_head, make_space
-from hypergraph.tasks import batches, metrics
+from hypergraph.tasks import batches, classify, metrics
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks.batches import Batches
 from hypergraph.tasks.config import NodeConfig
@@ -74,6 +74,7 @@ class NodeClf:
         options = {"magnitude": config.magnitude} if "magnitude" in HEADS[config.head].takes else {}
         head = make_head(config.head, config.dim, self.num_classes, space, **options)
         self.model = NodeClassifier(encoder, head, config.clip).to(config.device)
+        self.parallel = classify.parallel(self.model)
         self.optimizer = graphs.make_optimizer(
             self.model, config, head, lr=config.head_lr, weight_decay=config.head_weight_decay
         )
@@ -150,7 +151,7 @@ class NodeClf:
     def _train_batch(self, index: Tensor, factor: float) -> float:
         assert self.batches is not None
         nodes = self.split.train[index]
-        _, logits = self.model(*self.batches.around(nodes), first=len(nodes))
+        _, logits = self.parallel(*self.batches.around(nodes), first=len(nodes))
         return step(factor * F.cross_entropy(logits, self.y[nodes]), self.model, self.optimizer)
 
     @torch.no_grad()
