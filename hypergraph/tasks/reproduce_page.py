@@ -45,15 +45,9 @@ class Row:
 
 
 COLUMNS = (
-    "dataset",
-    "method",
-    "seeds",
-    "{}, ours",
-    "{}, published",
-    "difference in spreads",
-    "seconds a seed",
+    *("dataset", "method", "seeds", "{}, ours", "{}, published", "difference", "seconds"),
+    *("head", "model", "split", "leaks"),
 )
-MORE = ("head", "model", "split", "leaks")
 
 
 def page(

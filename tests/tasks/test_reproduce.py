@@ -94,6 +94,8 @@ def test_published_figures_stand_beside_ours() -> None:
     assert "| prom_core_tata | mlr (ours) | 1 | 50.00 | – | – | 2.0 | – | 77 | dev | yes |" in text
     assert "| prom_core_tata | pmlr against bmlr-p | 2 | -9.50 | -10.00 to -9.00 | bmlr-p is better |" in text
     assert "mlr against bmlr-p | 1" not in text
+    assert {line.count("|") for line in text.splitlines() if line.startswith("|")} == {12, 7}  # two tables
+    assert "| MCC, ours | MCC, published | difference | seconds | head |" in text
 
 
 def test_more_seeds_are_trained_beside_a_finished_run(tmp_path: Path) -> None:
