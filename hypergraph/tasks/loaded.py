@@ -114,6 +114,13 @@ class LoadedRun:
         own = self._data if data is None else None
         return dict(predictions(self.folder, seed=self.seed, dataset=data, own=own, **options))
 
+    def show(self, height: int = 640, method: str = "auto") -> Any:
+        """The run in a notebook, to be explored: see :func:`hypergraph.viz.show`."""
+        from hypergraph.viz.scene import run_scene
+        from hypergraph.viz.widget import widget
+
+        return widget([run_scene(self.folder, method, data=self._data)], height)
+
     def _alone(self, ask: Callable[[Any], Any]) -> Any:
         from hypergraph.tasks.runner import alone
 

@@ -117,12 +117,6 @@ class Result:
             raise ValueError(f"no seed {self.model_seed}")
         json.dumps([self.summary, self.mean, self.values(part="val")])
 
-    def show(self, **options: Any) -> Any:
-        """The run in a notebook, to be explored: see :func:`hypergraph.viz.show`."""
-        from hypergraph.viz import show
-
-        return show(self.folder, **options)
-
     def headline(self) -> str:
         """One line: the test metric over the seeds."""
         return f"test {METRICS[self.metric]} {spread(self.mean, self.std)} ({count(len(self.seeds), 'seed')})"

@@ -91,8 +91,8 @@ def quiet(text: str) -> None:
     """Say nothing."""
 
 
-def run_scene(path: Path, method: str = "auto", say: Say = quiet) -> Scene:
-    """The scene of a finished run."""
+def run_scene(path: Path, method: str = "auto", say: Say = quiet, data: Any = None) -> Scene:
+    """The scene of a finished run; ``data`` is the graph of one that was made in Python from a graph."""
     from hypergraph.nn.registry import make_space
     from hypergraph.tasks.run import Run
     from hypergraph.viz.reduction import reduce
@@ -108,7 +108,7 @@ def run_scene(path: Path, method: str = "auto", say: Say = quiet) -> Scene:
         )
     reduced = reduce(arrays["points"], space, method)
     say(f"{path}: {reduced}.")
-    graph = _graph(run, len(reduced.sheet), say)
+    graph = _graph(run, len(reduced.sheet), say, data)
     dataset, chosen = Path(str(run.config.dataset)).name, getattr(run.config, run.config.chosen)
     scene = Scene(
         title=f"{run.config.task} · {dataset} · {chosen}",
@@ -151,14 +151,16 @@ def _tensor(points: NDArray[Any]) -> Any:
     return torch.from_numpy(points).double()
 
 
-def _graph(run: Run, count: int, say: Say) -> Any:
+def _graph(run: Run, count: int, say: Say, data: Any) -> Any:
     """The graph of a run's dataset; without it the page has no edges, and says why."""
     if run.config.task not in ("node-clf", "link-pred"):
         return None
-    from hypergraph.tasks import graph as graphs
+    from hypergraph.datasets import load_graph
 
+    config: Any = run.config
     try:
-        graph = graphs.load(run.config, "node" if run.config.task == "node-clf" else "link")  # type: ignore[arg-type]
+        task = "node" if config.task == "node-clf" else "link"
+        graph = load_graph(config.dataset if data is None else data, data=config.data, task=task)
     except (InputError, OSError) as error:
         say(f"The graph is not shown: {error}")
         return None
@@ -199,7 +201,8 @@ def load_head(run: Run, arrays: dict[str, NDArray[Any]], space: Any) -> nn.Modul
         return None
     classes, dim = tensors["weight"].shape
     head = make_head(name, dim, classes, space)
-    checkpoint.load_model(head, tensors, source)
+    checkpoint.check_same(head.state_dict(), tensors, f"{source}: the weights of another head")
+    head.load_state_dict(tensors)
     return head.double().eval()
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError
+from hypergraph.viz.page import page
+
+if TYPE_CHECKING:
+    from hypergraph.viz.scene import Scene
 
 # The page runs in a frame of its own, without access to the notebook; it tells which nodes were selected.
 _ESM = """
@@ -43,14 +48,13 @@ def show(*sources: str | os.PathLike[str], height: int = 640, method: str = "aut
     """
     if not 1 <= len(sources) <= 2:
         raise InputError(f"One run or two side by side can be explored, not {len(sources)}.")
-    widget = _widget_class()
     from hypergraph.viz.explore import read_source
-    from hypergraph.viz.page import page
 
-    return widget(html=page([read_source(os.fspath(s), method) for s in sources]), height=height)
+    return widget([read_source(os.fspath(source), method) for source in sources], height)
 
 
-def _widget_class() -> Any:
+def widget(scenes: Sequence[Scene], height: int) -> Any:
+    """The page of scenes as a widget."""
     try:
         import anywidget
         import traitlets
@@ -65,4 +69,4 @@ def _widget_class() -> Any:
         height = traitlets.Int(640).tag(sync=True)
         selected = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
-    return Explorer
+    return Explorer(html=page(scenes), height=height)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hypergraph import viz
+from hypergraph import load_run, viz
 from hypergraph.errors import InputError
 
 
@@ -15,7 +15,7 @@ def test_a_run_shows_itself_in_a_notebook(tmp_path):
     from hypergraph.tasks import node_classification
 
     result = node_classification("disease", "bmlr-p", dim=2, seeds=1, epochs=2, out=tmp_path / "run")
-    widget = result.show(height=500)
+    widget = load_run(result).show(height=500)
     assert "node-clf · disease · bmlr-p" in widget.html and widget.height == 500
     assert widget.selected == []
     # the page has its own frame and cannot reach the notebook
