@@ -104,9 +104,10 @@ def load_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor], source: 
 
 def load_model(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
     """Load weights into ``model``; a mismatch is one sentence that names the first difference."""
-    # earlier versions saved the space of the head once more
-    tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("space.")}
-    check_same(model.state_dict(), tensors, f"{source}: weights of another model")
+    own = model.state_dict()
+    # earlier versions saved the space of a classifier's head once more
+    tensors = {k: tensor for k, tensor in tensors.items() if k in own or not k.startswith("space.")}
+    check_same(own, tensors, f"{source}: weights of another model")
     model.load_state_dict(tensors)
 
 
