@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -292,14 +291,13 @@ def read_curves(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _facts(path: Path) -> dict[str, dict[str, str]]:
-    try:
-        result = json.loads((path / "result.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    from hypergraph.tasks.result import Result
+
+    result = Result.read(path)
     metrics = {
         name: f"{value['mean']:.4f}" + ("" if value["std"] is None else f" ± {value['std']:.4f}")
-        for name, value in result["summary"].items()
+        for name, value in result.summary.items()
     }
-    metrics |= {"seeds": str(len(result["seeds"])), "parameters": str(result["parameters"])}
-    settings = {name: str(value) for name, value in result["config"].items()}
-    return {"metrics": metrics, "settings": settings, "versions": result.get("versions", {})}
+    metrics |= {"seeds": str(len(result.seeds)), "parameters": str(result.parameters)}
+    settings = {name: str(value) for name, value in result.config.items()}
+    return {"metrics": metrics, "settings": settings, "versions": result.versions}

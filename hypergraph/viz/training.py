@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hypergraph.errors import InputError, unknown_name
+from hypergraph.files import reading
+from hypergraph.tasks.sealed import read_text
 from hypergraph.viz.style import INK, class_colours, legend, new_axes, new_figure, plain, save
 
 if TYPE_CHECKING:
@@ -36,10 +38,11 @@ def read_metrics(path: Path) -> dict[int, dict[str, list[Any]]]:
     if not file.exists():
         raise InputError(f"{path}: no metrics.jsonl there; it is no run, or an unfinished one.")
     seeds: dict[int, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for line in file.read_text(encoding="utf-8").splitlines():
-        values = json.loads(line)
-        for name, value in values.items():
-            seeds[values.get("seed", 0)][name].append(float("nan") if value is None else value)
+    with reading(file, "metrics written by hypergraph"):
+        for line in read_text(file).splitlines():
+            values = json.loads(line)
+            for name, value in values.items():
+                seeds[int(values.get("seed", 0))][name].append(float("nan") if value is None else +value)
     return seeds
 
 

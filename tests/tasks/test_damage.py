@@ -29,6 +29,7 @@ from hypergraph.tasks.result import Result
 from hypergraph.tasks.run import Run
 from hypergraph.tasks.sealed import seal
 from hypergraph.tasks.show import describe, show
+from hypergraph.viz.training import read_metrics
 
 SETTINGS: dict[str, Any] = {"epochs": 4, "K": -0.7, "jobs": 1, "dropout": 0.2}
 
@@ -356,6 +357,14 @@ def test_other_things_in_the_place_of_a_file(finished: Result, tmp_path: Path, k
             path.write_bytes({"binary": b"\xff\x00" * 50, "deep": deep, "list": b"[1]"}.get(kind, b""))
         with pytest.raises(InputError, match=r"config.toml|result.json|model.safetensors"):
             predict(folder, tmp_path / "out.csv", None if name != "seeds/0/result.json" else 0)
+
+
+@pytest.mark.parametrize("line", ["", "[1]", '{"seed": "x"}', '{"epoch": "one"}', '{"epoch": [1]}', "{"])
+def test_forged_metrics_are_not_drawn(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"seed": 0, "epoch": 1, "loss": null}\n' + line + "\n")
+    with pytest.raises(InputError, match=r"metrics.jsonl: damaged, or not metrics"):
+        read_metrics(path)
 
 
 def test_of_two_runs_in_one_folder_one_is_refused(
