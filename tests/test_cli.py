@@ -70,6 +70,7 @@ def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         ("predict nowhere", "nowhere: not a run folder"),
         ("compare nowhere elsewhere", "nowhere: no result.json there"),
         ("predict", "Missing argument 'RUN'"),
+        ("node-clf --dataset disease --log tensorbord", "Unknown log 'tensorbord'; did you mean"),
         ("node-clf --phi tanh", "There is no option '--phi' (see"),
         (
             "node-clf --dataset disease --weight-decay nan",
@@ -170,6 +171,7 @@ def test_a_run_then_show_predict_compare(
     printed = capsys.readouterr()
     result = json.loads(printed.out)
     assert result["folder"] == "runs/node-clf-disease-bmlr-p-1" and "Run folder" in printed.err
+    assert "seed 0: val F1 " in printed.err and "seed 1: val F1 " in printed.err
     assert len(result["seeds"]) == 2 and "test_f1" in result["summary"]
 
     assert run(monkeypatch, "node-clf", *common, "--head", "pmlr", "--out", "mine") == 0
@@ -199,13 +201,15 @@ def test_several_heads_are_compared(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     short = ("--dataset", "disease", "--seeds", "1", "--jobs", "1", "--epochs", "2")
-    typed = ("node-clf", *short, "--head", "bmlr-p", "--head", "pmlr", "--out", "both", "-q")
+    typed = ("node-clf", *short, "--head", "bmlr-p", "--head", "pmlr", "--out", "both", "-q", "--log", "csv")
     assert run(monkeypatch, *typed) == 0
     printed = capsys.readouterr()
     assert printed.err == "" and "difference" in printed.out and printed.out.count("(1 seed)") == 2
     assert {path.name for path in (tmp_path / "both").iterdir()} == {"bmlr-p", "pmlr"}
     config = (tmp_path / "both" / "pmlr" / "config.toml").read_text()
     assert 'split = "hgcn"' in config and 'device = "auto"' not in config
+    first, *rows = (tmp_path / "both" / "pmlr" / "metrics.csv").read_text().splitlines()
+    assert first.startswith("seed,epoch,") and [row[:4] for row in rows] == ["0,1,", "0,2,"]
 
 
 def test_heads_on_a_terminal_and_in_a_pipe(

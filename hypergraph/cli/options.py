@@ -68,6 +68,15 @@ HOW: Mapping[str, tuple[Any, Any]] = {
     ),
     "jobs": (int | None, JOBS),
     "backend": (str, BACKEND),
+    "log": (
+        list[str] | None,
+        typer.Option(
+            None,
+            metavar="NAME",
+            help="Where else metrics go: csv, tensorboard or wandb; again for more.",
+            rich_help_panel=RUN_GROUP,
+        ),
+    ),
     "json": (bool, JSON),
     "quiet": (
         bool,

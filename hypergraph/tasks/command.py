@@ -12,6 +12,7 @@ from hypergraph.errors import InputError
 from hypergraph.progress import be_quiet
 from hypergraph.tasks import api, distributed
 from hypergraph.tasks.config import settle
+from hypergraph.tasks.follow import log_to
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.result import Result
 
@@ -31,8 +32,8 @@ def run_task(task: str, typed: dict[str, Any]) -> None:
         typed: What was typed, by the names of options; of the layer that is chosen a list.
     """
     how = {name: typed.pop(name) for name in ("config", "out", "resume", "jobs", "backend")}
-    as_json, print_config, quiet, verbose = (
-        typed.pop(name) for name in ("json", "print_config", "quiet", "verbose")
+    as_json, print_config, quiet, verbose, logs = (
+        typed.pop(name) for name in ("json", "print_config", "quiet", "verbose", "log")
     )
     name = KINDS[task].load_config().chosen
     several = list(dict.fromkeys(typed.pop(name) or [None]))
@@ -48,7 +49,8 @@ def run_task(task: str, typed: dict[str, Any]) -> None:
     out, results = how.pop("out"), []
     for chosen in several:
         place = str(Path(out, chosen)) if out and len(several) > 1 else out
-        results.append(_run_one(task, {**how, **typed, name: chosen, "out": place, "say": say}))
+        with log_to(*(logs or ())):
+            results.append(_run_one(task, {**how, **typed, name: chosen, "out": place, "say": say}))
     found = [result for result in results if result is not None]
     if found:  # else this is one of several processes, and not the first
         _print(found, as_json, verbose)

@@ -17,6 +17,7 @@ from hypergraph.files import atomic_path
 from hypergraph.progress import progress
 from hypergraph.tasks.config import Config
 from hypergraph.tasks.executors import as_done, check_backend, executor, tell
+from hypergraph.tasks.follow import follow
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.run import Run
@@ -120,7 +121,7 @@ def finish(folder: Run, data: Any, jobs: int | None, say: Say, backend: str = "l
             say(f"Note: {note}")
     say(f"Run folder: {folder.path}")
     try:
-        with progress(folder.config.task, folder.config.seeds) as bar:
+        with follow(folder, say), progress(folder.config.task, folder.config.seeds) as bar:
             _train(folder, data, jobs, backend, bar)
         return folder.finish(time.monotonic() - start)
     except KeyboardInterrupt:
