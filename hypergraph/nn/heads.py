@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
-from hypergraph.nn.inputs import check_points, softplus_inverse, unit
+from hypergraph.nn.inputs import check_channels, check_points, softplus_inverse, unit
 
 
 class _Head(nn.Module):
@@ -21,6 +21,7 @@ class _Head(nn.Module):
 
     def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
         super().__init__()
+        check_channels(in_channels=in_channels, num_classes=num_classes)
         self.in_channels = in_channels
         self.num_classes = num_classes
         self.space = space

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -24,7 +25,19 @@ def check_points(x: Any, space: Space, n: int, layer: nn.Module, tangent: bool =
             f"{layer} takes {what} with {size} coordinates, got {x.size(-1)} in the last dimension; lift "
             f"features with space.lift(x) and check in_channels."
         )
+    if isinstance(x, Tensor) and x.layout != torch.strided:
+        x = x.to_dense()  # points that space.lift() left sparse; encoders take features, and form none
     return raised(x)
+
+
+def check_channels(**channels: int) -> None:
+    """An :class:`InputError` where a number of channels is none, such as PyG's lazy -1."""
+    for name, count in channels.items():
+        if not isinstance(count, Integral) or count < 1:
+            raise InputError(
+                f"{name} must be a whole number above 0, got {count!r}; pass the dimension of the space, "
+                f"which is not read off the first batch."
+            )
 
 
 def check_finite(x: Tensor | SparseMatrix) -> None:

@@ -15,7 +15,7 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import distance_limit, raised
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
-from hypergraph.nn.inputs import check_points, product, softplus_inverse, unit
+from hypergraph.nn.inputs import check_channels, check_points, product, softplus_inverse, unit
 from hypergraph.sparse import SparseRows
 
 Rows = Tensor | SparseRows
@@ -32,6 +32,7 @@ class _Linear(nn.Module):
         self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
     ) -> None:
         super().__init__()
+        check_channels(in_channels=in_channels, out_channels=out_channels)
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
         self.in_channels = in_channels

@@ -12,7 +12,7 @@ from torch_geometric.nn import HeteroConv as PyGHeteroConv
 from hypergraph import Lorentz, PoincareBall
 from hypergraph.errors import InputError
 from hypergraph.geometry import lorentz, poincare
-from hypergraph.nn import HeteroConv, HGCNConv
+from hypergraph.nn import FCS, HEADS, HeteroConv, HGCNConv, make_fc, make_head, make_space
 from hypergraph.sparse import csr_tensor
 
 SPACES = [PoincareBall(-0.5), Lorentz(-2.3)]
@@ -160,3 +160,30 @@ def test_hetero_conv_refuses_sums_of_coordinates() -> None:
     convs["b", "near", "b"] = make(PoincareBall(-0.5))
     with pytest.raises(InputError, match="must share one space"):
         HeteroConv(convs)
+
+
+@pytest.mark.parametrize("name", [*HEADS, *FCS])
+def test_sparse_points_are_accepted(name: str) -> None:
+    """What space.lift makes of a sparse matrix of features goes into every head, layer and convolution."""
+    torch.manual_seed(0)
+    table, make_one = (HEADS, make_head) if name in HEADS else (FCS, make_fc)
+    space = make_space(table[name].space, -0.5)
+    features = torch.randn(4, 3) * (torch.rand(4, 3) < 0.6)
+    crow = torch.cat([torch.zeros(1, dtype=torch.long), (features != 0).sum(1).cumsum(0)])
+    index = features.nonzero()
+    csr = csr_tensor(crow, index[:, 1], features[features != 0], (4, 3))
+    module = make_one(name, 3, 2, space).eval()
+    if name in FCS:
+        conv = HGCNConv(3, 2, space, fc=name).eval()
+        torch.testing.assert_close(conv(space.lift(csr), EDGES), conv(space.lift(features), EDGES))
+    torch.testing.assert_close(module(space.lift(csr, clip=1.0)), module(space.lift(features, clip=1.0)))
+
+
+@pytest.mark.parametrize("name", [*HEADS, *FCS])
+def test_lazy_channels_are_refused(name: str) -> None:
+    make_one = make_head if name in HEADS else make_fc
+    for channels in ((-1, 2), (3, 0), (3, -1)):
+        with pytest.raises(InputError, match="must be a whole number above 0"):
+            make_one(name, *channels)
+    with pytest.raises(InputError, match="in_channels must be a whole number above 0, got -1"):
+        HGCNConv(-1, 2, SPACES[0])
