@@ -17,6 +17,7 @@ from hypergraph.datasets.arrays import node_ids, weights_of
 from hypergraph.datasets.features import prepare_rows, recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
+from hypergraph.limits import available, size
 from hypergraph.loader import take_rows
 from hypergraph.nn.registry import ENCODERS, FCS, make_space
 from hypergraph.sparse import csr_tensor
@@ -24,6 +25,9 @@ from hypergraph.tasks.config import GraphConfig
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+
+_EDGE_BYTES = 100  # of a direction of an edge, while the adjacency is normalised and transposed
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,26 @@ def features(config: GraphConfig, graph: Data, task: str, edge_index: Tensor) ->
     """The features as a model takes them, or those of a file that are prepared when they are taken."""
     if config.batch_size and "mapped" in graph and graph.name != "airport":
         return graph.x, task
+    if not config.batch_size:
+        _check_room(config, graph, edge_index)
     return prepare_features(graph, task, edge_index, recipe=recipe_of(graph, config.normalize_features)), None
+
+
+def _check_room(config: GraphConfig, graph: Data, edge_index: Tensor) -> None:
+    """Refuse a full batch that would not fit into the memory that is there."""
+    nodes, item = int(graph.num_nodes or 0), torch.finfo(getattr(torch, config.dtype)).bits // 8
+    width = 0 if graph.x.layout == torch.sparse_csr else graph.x.shape[1]
+    # features twice; of a layer its outputs, their gradients and what the backward pass keeps of them
+    needed = nodes * item * (2 * width + 10 * config.dim * config.num_layers)
+    if ENCODERS[config.encoder].sees_edges:
+        needed += _EDGE_BYTES * edge_index.shape[1]
+    free = available()
+    if needed > free:
+        raise InputError(
+            f"{graph.name}: a full batch of {nodes:,} nodes and {edge_index.shape[1] // 2:,} edges takes "
+            f"about {size(needed)} of memory, and {size(free)} are free; train in batches with "
+            "--batch-size 1024."
+        )
 
 
 def fingerprint(graph: Data) -> str:

@@ -49,7 +49,7 @@ def test_link_prediction_learns_in_batches(graph, tmp_path, encoder, fc):
 @pytest.mark.parametrize(("encoder", "head"), [("hgcn", "bmlr-l"), ("hnn", "bmlr-p"), ("mlp", "mlr")])
 def test_one_batch_of_everything_is_the_full_batch(graph, encoder, head):
     """The same steps on nodes, whatever their order, when every neighbour is there."""
-    given = {"dataset": str(graph), "encoder": encoder, "head": head, "dtype": "float64"}
+    given = {"dataset": str(graph), "encoder": encoder, "head": head, "dtype": "float64", "device": "cpu"}
     fanout = {"fanout": "-1,-1"} if encoder == "hgcn" else {}
     torch.set_default_dtype(torch.float64)
     try:
@@ -69,7 +69,7 @@ def test_one_batch_of_everything_is_the_full_batch(graph, encoder, head):
 
 
 def test_one_batch_of_all_edges_is_the_full_batch(graph):
-    given = {"dataset": str(graph), "encoder": "hgcn", "fc": "mobius", "dtype": "float64"}
+    given = {"dataset": str(graph), "encoder": "hgcn", "fc": "mobius", "dtype": "float64", "device": "cpu"}
     torch.set_default_dtype(torch.float64)
     try:
         whole = LinkConfig(**given)
@@ -141,3 +141,12 @@ def test_bad_input_is_one_sentence(graph, tmp_path, task, change, text):
     with pytest.raises(InputError, match=text):
         run(str(graph), out=tmp_path / "run", **{**SHORT, "encoder": "hgcn", **change})
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("task", ["node", "link"])
+def test_a_full_batch_that_does_not_fit_says_what_to_type(graph, tmp_path, task, monkeypatch):
+    run = api.node_classification if task == "node" else api.link_prediction
+    monkeypatch.setattr("hypergraph.tasks.graph.available", lambda: 20_000)
+    with pytest.raises(InputError, match=r"three: a full batch of 120 nodes .* with --batch-size 1024"):
+        run(str(graph), encoder="hgcn", out=tmp_path / "run", **SHORT)
+    run(str(graph), encoder="hgcn", out=tmp_path / "run", **SHORT, batch_size=16)
