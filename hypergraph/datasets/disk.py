@@ -16,6 +16,7 @@ import numpy as np
 from hypergraph.datasets.names import DATASETS
 from hypergraph.datasets.sources import sha256
 from hypergraph.errors import InputError
+from hypergraph.files import reading
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -115,8 +116,10 @@ def load_folder(folder: Path, task: str = "node") -> Data:
 
     from hypergraph.sparse import csr_tensor
 
-    about = _about(folder)
-    arrays = {name: _map(folder / f"{name}.npy", known) for name, known in about["arrays"].items()}
+    with reading(folder, "a folder written by `hypergraph data convert`"):
+        about = _about(folder)
+        arrays = {name: _map(folder / f"{name}.npy", known) for name, known in about["arrays"].items()}
+        _check(folder, about, arrays)
     data = Data()
     for name, shape in about["sparse"].items():
         crow, col, value = (arrays.pop(f"{name}_{key}") for key in _CSR)
@@ -133,6 +136,35 @@ def load_folder(folder: Path, task: str = "node") -> Data:
         )
     data.mapped = fingerprint(about)
     return data
+
+
+def _check(folder: Path, about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Refuse indices that point outside: what is made of them would be read and written there."""
+    nodes, edges = about["about"]["num_nodes"], arrays["edge_index"]
+    classes = about["about"].get("classes", [])
+    sides = [("edge_index", 0, nodes)]
+    if "y" in arrays:
+        sides.append(("y", -1, len(classes)))
+    for name, (rows, columns) in about["sparse"].items():
+        sides += [(f"{name}_col", 0, columns), (f"{name}_crow", 0, len(arrays[f"{name}_col"]) + 1)]
+        fits = len(arrays[f"{name}_crow"]) == rows + 1 and (np.diff(arrays[f"{name}_crow"]) >= 0).all()
+        if not fits or arrays[f"{name}_crow"][-1] != len(arrays[f"{name}_value"]) or rows != nodes:
+            raise InputError(f"{folder}: the parts of '{name}' do not fit; convert the graph again.")
+    for name, least, end in sides:
+        array = arrays[name]
+        if array.dtype.kind not in "iu" or (array.size and not least <= array.min() <= array.max() < end):
+            raise InputError(
+                f"{folder / name}.npy: not whole numbers from {least} to {end - 1}; convert the graph again."
+            )
+    pointer = arrays["rowptr"]
+    fits = edges.ndim == 2 and len(edges) == 2 and len(pointer) == nodes + 1 and pointer.dtype.kind in "iu"
+    if not fits or pointer[0] or pointer[-1] != edges.shape[1] or (np.diff(pointer) < 0).any():
+        raise InputError(f"{folder}: edge_index and rowptr do not fit each other; convert the graph again.")
+    for name, array in arrays.items():
+        if name in ("x", "y", "train_mask", "val_mask", "test_mask") and len(array) != nodes:
+            raise InputError(f"{folder / name}.npy: {len(array)} rows for {nodes} nodes; convert it again.")
+    if "x" in arrays and (arrays["x"].ndim != 2 or arrays["x"].dtype.kind != "f"):
+        raise InputError(f"{folder / 'x'}.npy: not a matrix of numbers; convert the graph again.")
 
 
 def fingerprint(about: dict[str, Any]) -> str:
