@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ _ENDS = [
     ("start", "end"),
 ]
 _WEIGHTS = ("weight", "weights", "w", "edge_weight")
+_LARGE = 1 << 20  # bytes, from which pyarrow is worth its import
 # An id is read as a number where nothing is lost by it: 007 and 7 are two nodes.
 _PLAIN = re.compile(rb"[0-9][0-9,; \t\r\n]*")
 _PADDED = re.compile(rb"(?:^|[,; \t\n])0[0-9]|[0-9]{19}")
@@ -56,7 +57,7 @@ def read_edge_list(path: Path) -> EdgeList:
         raise InputError(f"{path}:1: the file is empty.")
     with reading(path, "an edge list in UTF-8"):
         mark = mark_of(path, blanks=True)
-        return _plain_numbers(path, mark) or _words(path, mark)
+        return _plain_numbers(path, mark) or _by_arrow(path, mark) or _words(path, mark)
 
 
 def _plain_numbers(path: Path, mark: str) -> EdgeList | None:
@@ -89,15 +90,77 @@ def _numbered(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
     return (pairs if compact else np.searchsorted(known, pairs)), list(map(str, known.tolist()))
 
 
-def _line_of(path: Path) -> Callable[[int], str]:
+def _line_of(path: Path, header: bool = False) -> Callable[[int], str]:
     def where(row: int) -> str:
         with open_text(path) as file:
             for at, (line, _) in enumerate(cells_of(file, mark_of(path, blanks=True))):
-                if at == row:
+                if at == row + header:
                     return f"{path}:{line}"
         return str(path)
 
     return where
+
+
+def _by_arrow(path: Path, mark: str) -> EdgeList | None:
+    """A regular table of words by pyarrow, where it is installed: a tenth of the time, and the same edges.
+
+    Anything out of the ordinary, such as a comment, a blank or a ragged row, is left to :func:`_words`.
+    """
+    if mark == " " or regular_file(path) < _LARGE or path.suffix.lower() == ".gz":
+        return None
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.csv
+    except ImportError:
+        return None
+    content = path.read_bytes()
+    require(20 * len(content), str(path))
+    if content.startswith(b"\xef\xbb\xbf") or any(sign in content for sign in (b"#", b'"', b" ", b"\r")):
+        return None
+    first, second = (
+        line.split(mark) for line in content[: 1 << 16].decode("utf-8", "ignore").split("\n")[:2]
+    )
+    (one, two), weight, header, changes = _layout(first, second)
+    names = [str(column) for column in range(len(first))]
+    kinds = dict.fromkeys(names, pa.string()) | ({} if weight is None else {str(weight): pa.float64()})
+    try:
+        table = pa.csv.read_csv(
+            pa.BufferReader(content),
+            pa.csv.ReadOptions(column_names=names, skip_rows=int(header)),
+            pa.csv.ParseOptions(delimiter=mark, quote_char=False, ignore_empty_lines=False),
+            pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
+        )
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    ends = pa.chunked_array([*table.column(one).chunks, *table.column(two).chunks]).combine_chunks()
+    coded = ends.dictionary_encode()
+    ids, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64).reshape(2, -1)
+    given = None if weight is None else table.column(weight).to_numpy()
+    if "" in ids or (given is not None and np.isnan(given).any()):
+        return None
+    # nodes in the order in which the file names them, row by row
+    seen = codes.T.ravel()
+    at = np.empty(len(ids), dtype=np.int64)
+    at[seen[::-1]] = np.arange(len(seen))[::-1]
+    order = np.argsort(at)
+    place = np.empty(len(ids), dtype=np.int64)
+    place[order] = np.arange(len(ids))
+    found = EdgeList(
+        place[codes], [ids[node] for node in order.tolist()], given, _line_of(path, header), changes
+    )
+    return _in_order(found)
+
+
+def _in_order(edges: EdgeList) -> EdgeList:
+    """Ids that are all numbers come in their order."""
+    ids = edges.ids
+    if all(re.fullmatch(r"-?\d{1,18}", node) for node in ids):
+        order = sorted(range(len(ids)), key=lambda at: int(ids[at]))
+        place = np.empty(len(ids), dtype=np.int64)
+        place[order] = np.arange(len(ids))
+        return replace(edges, edge_index=place[edges.edge_index], ids=[ids[at] for at in order])
+    return edges
 
 
 def _words(path: Path, mark: str) -> EdgeList:
@@ -129,14 +192,8 @@ def _words(path: Path, mark: str) -> EdgeList:
             if weight is not None:
                 weights.append(_weight(row[weight], path, line))
     edge_index = np.stack([np.frombuffer(ends, dtype=np.int64) for ends in (sources, targets)])
-    ids = list(known)
-    if all(re.fullmatch(r"-?\d{1,18}", node) for node in ids):
-        order = sorted(range(len(ids)), key=lambda at: int(ids[at]))
-        place = np.empty(len(ids), dtype=np.int64)
-        place[order] = np.arange(len(ids))
-        edge_index, ids = place[edge_index], [ids[at] for at in order]
     given = np.frombuffer(weights) if weight is not None else None
-    return EdgeList(edge_index, ids, given, lambda row: f"{path}:{lines[row]}", changes)
+    return _in_order(EdgeList(edge_index, list(known), given, lambda row: f"{path}:{lines[row]}", changes))
 
 
 def without_header(edges: EdgeList, known: Collection[str]) -> EdgeList:
