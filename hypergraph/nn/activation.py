@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
+from hypergraph.nn.registry import as_space
 
 
 def resolve_activation(act: str | Callable[[Tensor], Tensor] | None) -> nn.Module:
@@ -49,8 +50,8 @@ class Activation(nn.Module):
     ) -> None:
         super().__init__()
         self.act = resolve_activation(act)
-        self.space = space
-        self.out_space = space if out_space is None else out_space
+        self.space = as_space(space)
+        self.out_space = self.space if out_space is None else as_space(out_space)
 
     def forward(self, x: Tensor) -> Tensor:
         if self.out_space is self.space and isinstance(self.act, nn.Identity):

@@ -24,7 +24,7 @@ from hypergraph.nn.adjacency import (
     weights_learn,
 )
 from hypergraph.nn.inputs import check_finite, check_points
-from hypergraph.nn.registry import make_fc
+from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
 
@@ -103,8 +103,8 @@ class HGCNConv(MessagePassing):
         super().__init__(aggr="sum")
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.space = space
-        self.out_space = space if out_space is None else out_space
+        self.space = space = as_space(space)
+        self.out_space = space if out_space is None else as_space(out_space)
         self.cached = cached
         self.aggregation = aggregation
         self.attention = attention

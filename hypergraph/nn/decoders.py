@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from hypergraph.geometry.space import Space
+from hypergraph.nn.registry import as_space
 
 
 class FermiDirac(nn.Module):
@@ -30,7 +31,7 @@ class FermiDirac(nn.Module):
         super().__init__()
         if t <= 0:
             raise ValueError(f"the temperature t must be above 0, got {t}")
-        self.space = space
+        self.space = as_space(space)
         self.r = r
         self.t = t
 

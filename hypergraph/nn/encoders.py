@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -22,7 +23,7 @@ from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.adjacency import check_edges, to_edges
 from hypergraph.nn.conv import HGCNConv, HGCNPropagation
 from hypergraph.nn.inputs import check_finite
-from hypergraph.nn.registry import make_fc
+from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows
 
 Act = str | Callable[[Tensor], Tensor] | None
@@ -58,6 +59,11 @@ class Encoder(nn.Module):
 
     layers: Any
     uses_graph = False
+
+    def __init_subclass__(cls) -> None:
+        # Subclasses pass their arguments on: help() and editors are to show them all.
+        own = inspect.signature(Encoder.__init__).parameters.values()
+        cls.__signature__ = inspect.Signature(list(own)[1:])  # type: ignore[attr-defined]
 
     def __init__(
         self,
@@ -106,7 +112,7 @@ class Encoder(nn.Module):
     def _check_space(self, space: Space | None) -> Space:
         if space is None:
             raise InputError(f"{type(self).__name__} needs a space, such as PoincareBall(K=-1.0).")
-        return space
+        return as_space(space)
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         """One layer."""
@@ -295,6 +301,7 @@ class _Flat(Encoder):
     def _check_space(self, space: Space | None) -> Space:
         if space is None:
             return Euclidean()
+        space = as_space(space)
         if not space.flat:
             raise InputError(f"{type(self).__name__} is a Euclidean baseline: its space is Euclidean().")
         return space

@@ -14,6 +14,7 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
 from hypergraph.nn.inputs import check_channels, check_points, softplus_inverse, unit
+from hypergraph.nn.registry import as_space
 
 
 class _Head(nn.Module):
@@ -24,7 +25,7 @@ class _Head(nn.Module):
         check_channels(in_channels=in_channels, num_classes=num_classes)
         self.in_channels = in_channels
         self.num_classes = num_classes
-        self.space = space
+        self.space = as_space(space)
         self.weight = nn.Parameter(torch.empty(num_classes, in_channels))
 
     def forward(self, x: Tensor) -> Tensor:

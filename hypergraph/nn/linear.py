@@ -16,6 +16,7 @@ from hypergraph.geometry.numerics import distance_limit, raised
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
 from hypergraph.nn.inputs import check_channels, check_points, product, softplus_inverse, unit
+from hypergraph.nn.registry import as_space
 from hypergraph.sparse import SparseRows
 
 Rows = Tensor | SparseRows
@@ -37,7 +38,7 @@ class _Linear(nn.Module):
             raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.space = space
+        self.space = as_space(space)
         self.dropout = dropout
         self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
 

@@ -313,6 +313,19 @@ def make_space(model: str, K: float = -1.0, learnable: bool = False) -> Space:
     return cls() if model == "euclidean" else cls(K=K, learnable=learnable)
 
 
+def as_space(space: Any) -> Space:
+    """A space as it is; a name is that space at K = -1. Anything else is refused when a layer is made."""
+    if isinstance(space, str):
+        return make_space(space)
+    from hypergraph.geometry.space import Space
+
+    if not isinstance(space, Space):
+        raise InputError(
+            f"A space is needed, such as PoincareBall(K=-1.0) or one of {', '.join(SPACES)}, got {space!r}."
+        )
+    return space
+
+
 def make_head(
     name: str, in_channels: int, num_classes: int, space: Space | None = None, **options: Any
 ) -> nn.Module:
