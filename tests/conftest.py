@@ -33,6 +33,6 @@ def real_data(request: pytest.FixtureRequest) -> Callable[[str], Path | None]:
 
 @pytest.fixture(params=WAYS)
 def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run the test by kernels, at any size, and by definitions."""
+    """Run the test by kernels and by definitions."""
     with way(request.param):
         yield

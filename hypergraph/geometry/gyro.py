@@ -48,7 +48,7 @@ class Point(NamedTuple):
 def chord(x: Point, y: Point, K: Scalar) -> tuple[Tensor, Tensor]:
     r""":math:`w = x + y` and :math:`W = s^2\lVert w\rVert^2`, which is below 4 in the ball."""
     w = combine(x.factor, x.vector, y.factor, y.vector)
-    return w, (-K * sq_norm(w)).clamp_max(4)
+    return w, -K * sq_norm(w)
 
 
 def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tuple[Tensor, Tensor]:

@@ -16,12 +16,14 @@ from torch import Tensor
 
 from hypergraph.geometry import gyro
 from hypergraph.geometry.gyro import Point
-from hypergraph.geometry.kernels import SheetDist, SheetDist0, SheetProject, with_kernel
+from hypergraph.geometry.kernels.dispatch import with_kernel
+from hypergraph.geometry.kernels.sheet import SheetDist, SheetDist0
 from hypergraph.geometry.numerics import (
     Scalar,
     bound,
     bound_length,
     distance_limit,
+    finite_dot,
     operator,
     per_point,
     radius_limit,
@@ -105,17 +107,10 @@ def _half_chord(x: Point, y: Point, K: Scalar) -> Tensor:
     return gyro.chord(x, -y, K)[1] / (x.gap * y.gap)
 
 
-@with_kernel(SheetProject())
-def _project(x: Tensor, K: Scalar, limit: float) -> Tensor:
-    x_s = x[..., 1:]
-    factor, q = bound(x_s, K, limit, x[..., :1])
-    return join((1 + q).sqrt() / (-K) ** 0.5, factor, x_s)
-
-
 @operator
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
-    return _project(x, K, _sinh_limit(x))
+    return _point(_inside(x, K), K)
 
 
 def contains(x: Tensor, *, K: Scalar) -> Tensor:
@@ -146,7 +141,7 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r"""The Minkowski product :math:`\langle u, v\rangle_L = \langle u_s, v_s\rangle - u_t v_t`."""
     signs = torch.cat([u.new_full((1,), -1.0), u.new_ones(u.size(-1) - 1)])
-    return dot(bound_length(u) * signs, bound_length(v)).squeeze(-1)
+    return finite_dot(u * signs, v).squeeze(-1)
 
 
 @with_kernel(SheetDist())

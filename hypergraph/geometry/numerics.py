@@ -10,14 +10,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, ParamSpec
 
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels import eager
+from hypergraph.geometry.kernels.dispatch import eager
 from hypergraph.geometry.radial import safe_sqrt
-from hypergraph.geometry.rows import overflow, sq_norm, times
+from hypergraph.geometry.rows import dot, overflow, sq_norm, times
 
 P = ParamSpec("P")
 Scalar = float | Tensor
@@ -36,6 +37,12 @@ def number(K: Scalar) -> Scalar:
     return K
 
 
+def _autocasting(x: Tensor) -> bool:
+    """Whether autocast is on for the device of x; meta tensors have none."""
+    kind = x.device.type
+    return (x.is_cpu or torch.amp.is_autocast_available(kind)) and torch.is_autocast_enabled(kind)
+
+
 def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """An operator runs in float32 at least: half-precision inputs are raised, and autocast is off inside.
 
@@ -49,11 +56,11 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         if isinstance(K, Tensor):
             kwargs["K"] = number(K)
         tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-        device = tensors[0].device.type if tensors else "cpu"
-        if not (torch.is_autocast_enabled(device) or any(a.dtype in _HALF for a in tensors)):
+        cast = bool(tensors) and _autocasting(tensors[0])
+        if not cast and all(a.dtype not in _HALF for a in tensors):
             return function(*args, **kwargs)
         given: Any = [raised(a) for a in args]
-        with torch.autocast(device, enabled=False):
+        with torch.autocast(tensors[0].device.type, enabled=False) if cast else nullcontext():
             return function(*given, **{name: raised(a) for name, a in kwargs.items()})
 
     return wrapper
@@ -96,15 +103,16 @@ def bound(x: Tensor, K: Scalar, limit: float, unused: Tensor | None = None) -> t
     that its square overflows has no direction left, and becomes 0. A NaN in ``unused``, a coordinate that
     follows from the others, still counts as one.
     """
-    square = sq_norm(x)
-    return bound_of(square if unused is None else square + 0 * unused.detach(), K, limit)
+    return bound_of(sq_norm(x), K, limit, unused)
 
 
-def bound_of(square: Tensor, K: Scalar, limit: float) -> tuple[Scalar, Tensor]:
+def bound_of(square: Tensor, K: Scalar, limit: float, unused: Tensor | None = None) -> tuple[Scalar, Tensor]:
     """:func:`bound`, given the squared norms."""
     q = -K * square
-    if eager(q) and q.numel() and q.detach().amax().item() <= limit * limit:
+    seen = q.detach() if unused is None else q.detach() + 0 * unused.detach()
+    if eager(q) and q.numel() and seen.amax().item() <= limit * limit:
         return 1.0, q
+    q = q if unused is None else q + 0 * unused.detach()
     lost = (square >= overflow(q.dtype)) | (q >= torch.finfo(q.dtype).max)
     return torch.where(lost, 0.0, bound_factor(q, limit)), torch.where(lost, 0.0, bound_square(q, limit))
 
@@ -115,6 +123,14 @@ def bound_length(u: Tensor) -> Tensor:
     if eager(u) and u.numel() and largest(u) <= limit / u.size(-1):
         return u
     return times(bound(u, -1.0, limit)[0], u)
+
+
+def finite_dot(u: Tensor, v: Tensor, factor: Scalar = 1.0) -> Tensor:
+    """The inner product times a factor; of cut vectors where it would overflow."""
+    product = times(factor, dot(u, v))
+    if eager(product) and product.isfinite().all():
+        return product
+    return times(factor, dot(bound_length(u), bound_length(v)))
 
 
 def largest(u: Tensor) -> float:

@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels import FromDistances, Shift, with_kernel
+from hypergraph.geometry.kernels.dispatch import eager, with_kernel
+from hypergraph.geometry.kernels.origin import FromDistances, Shift
 from hypergraph.geometry.numerics import (
     Scalar,
     bound,
@@ -23,6 +24,7 @@ from hypergraph.geometry.numerics import (
     bound_of,
     bound_square,
     distance_limit,
+    largest,
     operator,
 )
 from hypergraph.geometry.radial import asinhc, sinhc
@@ -43,6 +45,8 @@ def bound0(u: Tensor | SparseRows, *, K: Scalar, form: str) -> Any:
     pace, limit = PACE[form], distance_limit(u.dtype)
     if isinstance(u, SparseRows):
         return u.scaled(bound_of(u.sq_norm(), pace * pace * K, limit)[0])
+    if isinstance(K, float) and eager(u) and u.numel() and largest(u) * rate(K, form) <= limit / u.size(-1):
+        return u
     return times(bound(u, pace * pace * K, limit)[0], u)
 
 

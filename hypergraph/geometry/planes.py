@@ -14,7 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels import Gram, Horospheres, Products, Tail, with_kernel
+from hypergraph.geometry.kernels.dispatch import with_kernel
+from hypergraph.geometry.kernels.planes import Gram, Horospheres, Products, Tail
 from hypergraph.geometry.numerics import (
     Scalar,
     at_least,

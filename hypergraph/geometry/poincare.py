@@ -15,12 +15,14 @@ from torch import Tensor
 
 from hypergraph.geometry import gyro, lorentz
 from hypergraph.geometry.gyro import Point
-from hypergraph.geometry.kernels import BallExp0, with_kernel
+from hypergraph.geometry.kernels.ball import BallExp0
+from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.numerics import (
     Scalar,
     bound,
     bound_factor,
     bound_length,
+    finite_dot,
     operator,
     per_point,
     radius_limit,
@@ -77,7 +79,7 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`g_x(u, v) = (\lambda_x^K)^2 \langle u, v\rangle`."""
-    return ((2 / _gap(x, K)).square() * dot(bound_length(u), bound_length(v))).squeeze(-1)
+    return finite_dot(u, v, (2 / _gap(x, K)).square()).squeeze(-1)
 
 
 @operator

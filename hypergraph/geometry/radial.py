@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels import Radial, with_kernel
+from hypergraph.geometry.kernels.dispatch import with_kernel
+from hypergraph.geometry.kernels.radial import Radial
 
 _TERMS = 13
 _NEAR = 0.03  # thirteen terms are exact there, and the derivatives of g(r)/r above lose a digit or two

@@ -325,11 +325,10 @@ class LorentzFC(_Linear):
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         space, weight, v = self.space, self.dropped(self.weight), self.dropped(self.v)
-        y = x
-        if not isinstance(self.phi, nn.Identity):  # phi acts on coordinates, of which it may leave none at 0
-            if tangent:
-                x = space.exp0(x.dense() if isinstance(x, SparseRows) else x)
-            y, tangent = self.phi(x), False
+        if tangent and not isinstance(self.phi, nn.Identity):
+            # phi acts on coordinates, of which it may leave none at 0
+            x, tangent = space.exp0(x.dense() if isinstance(x, SparseRows) else x), False
+        y = self.phi(x)
         direction = unit(space.linear_forms(y, weight, tangent=tangent) + raised(self.b))
         largest = raised(self.log_lambda).clamp_max(distance_limit(direction.dtype)).exp()
         size = largest * torch.sigmoid(space.linear_forms(x, v, tangent=tangent) + raised(self.b_prime))

@@ -16,7 +16,8 @@ from torch_geometric.utils import to_undirected
 from hypergraph.errors import InputError
 from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space, numerics, origin, planes, poincare
 from hypergraph.geometry import lorentz as lorentz_model
-from hypergraph.geometry.kernels import definitions_only, dispatch
+from hypergraph.geometry.kernels import dispatch
+from hypergraph.geometry.kernels.dispatch import definitions_only
 from hypergraph.nn import HGCNConv, make_head, normalized_adjacency
 from hypergraph.nn.adjacency import normalize, to_edges
 from hypergraph.sparse import SparseMatrix, csr_tensor

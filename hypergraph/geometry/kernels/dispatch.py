@@ -3,7 +3,7 @@
 A definition is a function of torch operations: it is what the operator means, and it works under
 torch.compile, torch.export, torch.func, on every device, to any order of derivatives. A kernel computes the
 same values and first derivatives faster, in eager mode on the CPU. ``@with_kernel(kernel)`` puts the two
-together, and :func:`usable` alone decides which one runs.
+together, and :func:`eager` alone decides which one runs.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ class Kernel:
     """A fast version of a definition, with its gradient by hand.
 
     Attributes:
-        least: the number of entries of the first tensor below which the definition is as fast.
         by_rows: whether the first input is a matrix of which every row is mapped for itself, so that many
             rows are mapped in blocks.
     """
 
-    least = 0
     by_rows = False
 
     def forward(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]] | None:
@@ -61,8 +59,8 @@ def definitions_only() -> Iterator[None]:
 
 
 def eager(*tensors: Any) -> bool:
-    """Whether these are ordinary tensors on the CPU that nothing transforms: one may look at their
-    numbers."""
+    """The one decision: whether these are ordinary tensors on the CPU that nothing transforms. Then a kernel
+    may run in place of its definition, and one may look at the numbers."""
     for x in tensors:
         kind = type(x)
         if kind in _PLAIN:
@@ -73,20 +71,13 @@ def eager(*tensors: Any) -> bool:
     return _switch["on"] and not transformed()
 
 
-def usable(kernel: Kernel, inputs: Inputs) -> bool:
-    """The one decision: whether the kernel runs for these inputs, and not the definition."""
-    if not eager(*inputs):  # first: to an exporter a size is a question, and its answer a limit
-        return False
-    return not kernel.least or next(x for x in inputs if isinstance(x, Tensor)).numel() >= kernel.least
-
-
 def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
     """The definition that follows, with this kernel beside it; positional arguments only."""
 
     def decorate(definition: Function) -> Function:
         @functools.wraps(definition)
         def run(*inputs: Any) -> Any:
-            if not usable(kernel, inputs):
+            if not eager(*inputs):
                 return definition(*inputs)
             with torch.no_grad():
                 made = _forward(kernel, inputs)

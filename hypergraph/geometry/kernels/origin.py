@@ -25,7 +25,7 @@ class _Start(NamedTuple):
     beyond: bool
 
     def slopes(self, rate: float, limit: float) -> tuple[Tensor | None, Tensor]:
-        """Twice the derivatives of scale and time by q."""
+        """Twice the derivatives of scale and time by q, the first with its sign changed."""
         if self.scale is None:
             return None, self.time.reciprocal()
         return sinh_slopes(self.q, self.scale, self.time, rate, limit, self.beyond)
@@ -113,7 +113,7 @@ def _add_backward(
     minus_by_q = (y.part * by_t).mul_(time_slope)
     if x.scale is not None and scale_slope is not None:
         by_t.mul_(x.scale)
-        minus_by_q.addcmul_(by_beta.mul_(scale_slope), torch.add(y.part, cosh_b / 2), value=-2)
+        minus_by_q.addcmul_(by_beta.mul_(scale_slope), torch.add(y.part, cosh_b / 2), value=2)
     along_p = torch.addcmul(by_t, beta, by_z2)
     on_w = torch.addcmul(minus_by_q.mul_(-x.unit), by_z2.mul(beta), beta)
     by_w = (beta * slope).unsqueeze(-1) * grad
@@ -131,7 +131,7 @@ class Shift(Kernel):
     def forward(self, w: Tensor, b: Tensor, rate: Any, limit: float) -> tuple[Tensor, tuple[Any, ...]] | None:
         if w.dim() != 2 or isinstance(rate, Tensor) or w.numel() == 0:
             return None
-        q = sq_norms(w, rate * rate)
+        q = sq_norms(w, rate * rate, TINY)
         farthest = q.amax().item()
         if not farthest < math.inf:
             return None

@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import constant, sinh_form, sinh_slopes, sq_norms
+from hypergraph.geometry.kernels.small import TINY, constant, sinh_form, sinh_slopes, sq_norms
 from hypergraph.sparse import SparseRows, spmm
 
 # Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
 # overhead of an operation not to count.
 BLOCK_ENTRIES = 2**17
+_WHOLE = 8 * BLOCK_ENTRIES  # a weight of so many numbers is not cut into blocks
 # With fewer columns a matrix is kept column by column: vector code runs along the rows, which are many.
 _FEW = 16
 
@@ -28,7 +29,7 @@ _FEW = 16
 def _class_blocks(weight: Tensor) -> Iterator[slice]:
     """Blocks of the rows of a weight: all of it, but where it is too large for the cache."""
     classes, n = weight.shape
-    size = classes if weight.numel() <= 8 * BLOCK_ENTRIES else max(BLOCK_ENTRIES // max(n, 1), 1)
+    size = classes if weight.numel() <= _WHOLE else max(BLOCK_ENTRIES // max(n, 1), 1)
     return (slice(start, start + size) for start in range(0, classes, max(size, 1)))
 
 
@@ -39,19 +40,19 @@ def _row_form(q: Tensor, form: str, rate: float, limit: float) -> tuple[Any, Ten
         return conformal * rate, q * conformal
     if form == "sheet":
         return rate, q / (q + 1).sqrt_().add_(1)
-    factor, time = sinh_form(q, rate, limit, False)
+    factor, time = sinh_form(q + TINY, rate, limit, False)
     # cosh(r) - 1 is sinh(r)^2 / (1 + cosh(r))
     return factor, (factor / rate).square_().mul_(q).div_(time.add_(1))
 
 
-def _row_slopes(q: Tensor, factor: Any, rise: Tensor, form: str, rate: float) -> tuple[Any, Tensor]:
-    """Twice the derivatives of these two by q."""
+def _row_slopes(q: Tensor, factor: Any, time: Tensor, form: str, rate: float) -> tuple[Any, Tensor]:
+    """Twice the derivatives of these two by q, the first with its sign changed."""
     if form == "ball":
         conformal = factor / rate
-        return conformal * factor, conformal.square_()
+        return (conformal * factor).neg_(), conformal.square_()
     if form == "sheet":
-        return None, (rise + 1).reciprocal_()
-    return sinh_slopes(q, factor, rise + 1, rate, math.inf, False)
+        return None, time.reciprocal()
+    return sinh_slopes(q + TINY, factor, time, rate, math.inf, False)
 
 
 class Horospheres(Kernel):
@@ -85,7 +86,8 @@ class Horospheres(Kernel):
         if not farthest <= most * most:
             return None
         factor, rise = _row_form(q, form, rate, limit)
-        t, inverse = _inner(points, factor, weight)
+        column = -factor if isinstance(factor, float) else (-factor).unsqueeze_(-1)
+        t, inverse = _inner(points, column, weight)
         shortest, longest = inverse.aminmax()
         if not 1e-15 < shortest.item() <= longest.item() < 1e15:  # a direction that may have lost its digits
             return None
@@ -100,42 +102,37 @@ class Horospheres(Kernel):
             torch.mul(f, scale * (1 / s), out=out)
         else:
             torch.addcmul(offset, f, scale, value=1 / s, out=out)
-        return out, (q, factor, rise, inverse, t, f)
+        return out, (q, factor, column, rise, inverse, t, f)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (x, weight, scale, _, K, form, _), (grad,) = inputs, grads
-        q, row_factor, rise, inverse, t, f = kept
+        q, factor, column, rise, inverse, t, f = kept
         s = (-K) ** 0.5
         rate = 2 * s if form == "ball tangent" else s
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
-        ones = constant(len(grad), 1.0, grad.dtype)
+        ones, time = constant(len(grad), 1.0, grad.dtype), rise + 1
         by_offset = torch.mv(grad.T, ones)
         part = grad * f
-        by_scale = torch.mv(part.T, ones).div_(s) if needed[2] else None
-        scale = constant(weight.size(0), 1.0, grad.dtype) if scale is None else scale
+        by_scale = torch.mv(part.T, ones).mul_(1 / s) if needed[2] else None
         # by t: grad / (1 + t), times what f is multiplied with
-        factor = scale * (1 / s)
+        times = constant(weight.size(0), 1 / s, grad.dtype) if scale is None else scale * (1 / s)
         by_t = torch.div(grad, torch.add(t, 1, out=part), out=part)
+        by_rise = torch.mv(by_t, times)
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
-        by_rise = torch.mv(by_t, factor)
-        along = torch.addmv(by_offset, by_t.T, rise + 1, alpha=-1).mul_(factor).mul_(inverse).mul_(-inverse)
-        by_t.mul_(factor * inverse)
-        slope, rise_slope = _row_slopes(q, row_factor, rise, form, rate)
+        along = torch.addmv(by_offset, by_t.T, time, alpha=-1).mul_(times).mul_(inverse).mul_(inverse)
+        by_t.mul_(times.mul(inverse))
         points = x[:, 1:] if form == "sheet" else x
-        by_points, by_weight = _inner_backward(points, row_factor, weight, by_t, along, needed)
-        by_x = None
+        by_x, by_weight = _inner_backward(points, column, weight, by_t, along, needed)
         if needed[0]:
-            by_q = by_rise * rise_slope
+            slope, rise_slope = _row_slopes(q, factor, time, form, rate)
+            by_q = rise_slope.mul_(by_rise)
             if slope is not None:  # <by y, y> over the factor
-                total = torch.mv(grad, factor).addcmul_(by_rise, rise + 1, value=-1)
-                by_q.addcmul_(total.div_(row_factor), slope)
-            by_points.addcmul_(by_q.unsqueeze(-1), points, value=rate * rate)
-            by_x = by_points
+                total = torch.mv(grad, times).addcmul_(by_rise, time, value=-1)
+                by_q.addcmul_(total.div_(factor), slope, value=-1)
+            by_x.addcmul_(by_q.unsqueeze(-1), points, value=rate * rate)
             if form == "sheet":  # nothing depends on the time: it follows from the rest
-                by_x = torch.empty_like(x)
-                by_x[:, 0] = 0
-                by_x[:, 1:] = by_points
+                by_x = torch.nn.functional.pad(by_x, (1, 0))
         return by_x, by_weight, by_scale, by_offset if needed[3] else None, None, None, None
 
 
@@ -147,12 +144,11 @@ def _constant_rows(x: Any, weight: Tensor) -> bool:
     return weight.device.type == x.matrix.device.type and not learned
 
 
-def _inner(x: Any, factor: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """``-factor * x`` times the rows of the weight, and one over the norms of these rows."""
+def _inner(x: Any, column: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """``column * x`` times the rows of the weight, and one over the norms of these rows."""
     if isinstance(x, SparseRows):
-        product = spmm(x.matrix, weight.T).mul_(_column(-factor * _flat(x.factor)))
-        return product, _inverse_norms(weight)
-    x = x * _column(-factor)
+        return spmm(x.matrix, weight.T).mul_(column * x.factor), _inverse_norms(weight)
+    x = x * column
     if weight.size(0) < _FEW:
         return torch.mm(weight, x.T).T, _inverse_norms(weight)
     t, inverse = x.new_empty(x.size(0), weight.size(0)), weight.new_empty(weight.size(0))
@@ -163,31 +159,24 @@ def _inner(x: Any, factor: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _inner_backward(
-    x: Any, factor: Any, weight: Tensor, by_y: Tensor, along: Tensor, needed: Sequence[bool]
+    x: Any, column: Any, weight: Tensor, by_y: Tensor, along: Tensor, needed: Sequence[bool]
 ) -> tuple[Any, Tensor | None]:
-    """The gradients by x, its squared norm aside, and by the weight, with ``along`` times the weight
-    added."""
+    """The gradients by x, its squared norm aside, and by the weight, less ``along`` times the weight."""
+    along = along.unsqueeze(-1)
     if isinstance(x, SparseRows):
-        scaled = by_y * _column(-factor * _flat(x.factor))
-        return None, spmm(x.matrix.T, scaled).T.addcmul_(along.unsqueeze(-1), weight)
-    scaled = x * _column(-factor)
-    by_x = torch.zeros_like(scaled) if needed[0] else None
-    by_weight = torch.empty_like(weight) if needed[1] else None
+        by_weight = spmm(x.matrix.T, by_y * (column * x.factor)).T
+        return None, by_weight.addcmul_(along, weight, value=-1)
+    x = x * column
+    if weight.numel() <= _WHOLE:
+        by_x = torch.mm(by_y, weight).mul_(column) if needed[0] else None
+        return by_x, torch.mm(by_y.T, x).addcmul_(along, weight, value=-1) if needed[1] else None
+    by_x, by_weight = torch.zeros_like(x) if needed[0] else None, torch.empty_like(weight)
     for block in _class_blocks(weight):
         if by_x is not None:
             by_x.addmm_(by_y[:, block], weight[block])
-        if by_weight is not None:
-            torch.mm(by_y[:, block].T, scaled, out=by_weight[block])
-            by_weight[block].addcmul_(along[block].unsqueeze(-1), weight[block])
-    return by_x if by_x is None else by_x.mul_(_column(-factor)), by_weight
-
-
-def _column(factor: Any) -> Any:
-    return factor.unsqueeze(-1) if isinstance(factor, Tensor) else factor
-
-
-def _flat(factor: Any) -> Any:
-    return factor.squeeze(-1) if isinstance(factor, Tensor) else factor
+        torch.mm(by_y[:, block].T, x, out=by_weight[block])
+        by_weight[block].addcmul_(along[block], weight[block], value=-1)
+    return None if by_x is None else by_x.mul_(column), by_weight
 
 
 def _inverse_norms(weight: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Distances and the projection on whole points of the Lorentz model.
+"""Distances between whole points of the Lorentz model.
 
 Autograd's rule for the spatial part, a slice, fills a whole tensor with zeros, and its rule for a product by
 a row scalar takes another reduction: with them these operators spend their time in fresh memory. Each of
@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.rows import block_dot, blocks, row_dot, summed
 
 
 def _s(K: float | Tensor) -> float:
@@ -36,25 +35,13 @@ class SheetDist(Kernel):
 
     def forward(self, x: Tensor, y: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
         s, top, farthest = _s(K), 1 + math.cosh(limit), math.cosh(2 * limit)
-        weights = x.new_full((x.size(-1),), -0.5 * s * s)
+        weights = x.new_full((x.size(-1), 1), -0.5 * s * s)
         weights[0] = 0
-
-        def chord(x: Tensor, y: Tensor, ratio: Tensor | None, w: Tensor | None) -> tuple[Tensor, Tensor]:
-            a, b = (s * x[..., :1]).add_(1), (-s * y[..., :1]).sub_(1)
-            ratio = torch.div(a.clamp_(2, top), b.clamp_(-top, -2), out=ratio)
-            w = torch.addcmul(x, y, ratio, out=w)
-            w[..., 0].neg_()
-            return w, ratio
-
-        if x.shape == y.shape:  # a block is read once, and its chord squared while it is in the cache
-            w, ratio = x.new_empty(x.shape), x.new_empty(*x.shape[:-1], 1)
-            p, spare = torch.empty_like(ratio), None
-            for a, b, part, r, sums in blocks(x, y, w, ratio, p):
-                chord(a, b, r, part)
-                spare = block_dot(part, part, weights, sums, spare)
-        else:
-            w, ratio = chord(x, y, None, None)
-            p = row_dot(w, w, weights)
+        a, b = (s * x[..., :1]).add_(1), (-s * y[..., :1]).sub_(1)
+        ratio = a.clamp_(2, top) / b.clamp_(-top, -2)
+        w = torch.addcmul(x, y, ratio)
+        w[..., 0].neg_()
+        p = (w * w) @ weights
         p.div_(ratio)
         if p.numel() and not p.amax().item() <= farthest:
             return None
@@ -72,8 +59,8 @@ class SheetDist(Kernel):
             by_time = (w[..., :1] * (by_x * x[..., :1] + by_y * y[..., :1])).squeeze(-1)
             by_K = (by_time + grad * (2 / s * torch.tanh(s * d / 2) - d)).sum() / (-2 * s * s)
         return (
-            summed(by_x * w, x.shape) if needed[0] else None,
-            summed(by_y * w, y.shape) if needed[1] else None,
+            (by_x * w).sum_to_size(x.shape) if needed[0] else None,
+            (by_y * w).sum_to_size(y.shape) if needed[1] else None,
             by_K,
             None,
         )
@@ -102,24 +89,3 @@ class SheetDist0(Kernel):
         by_x[..., 0].zero_()
         by_K = (grad * (torch.tanh(s * d) / s - d)).sum() / (-2 * s * s) if needed[1] else None
         return by_x, by_K, None
-
-
-class SheetProject(Kernel):
-    """:func:`hypergraph.geometry.lorentz.project`: the time alone moves, by <x_s, dx_s> / time."""
-
-    def forward(self, x: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-        s, out = _s(K), x.clone()
-        out[..., 0].mul_(0)  # and NaN stays NaN
-        square = row_dot(out, out)
-        if square.numel() and not square.amax().item() * s * s <= limit * limit:
-            return None
-        time = square.add_(1 / (s * s)).sqrt_()
-        out[..., :1] = time
-        return out, (time,)
-
-    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (x, K, _), (time,), (grad,) = inputs, kept, grads
-        on_x = grad[..., :1] / time
-        by_x = torch.addcmul(grad, on_x, x)
-        by_x[..., 0].zero_()
-        return by_x, on_x.sum() / (2 * K * K) if needed[1] else None, None

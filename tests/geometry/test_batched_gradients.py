@@ -1,4 +1,4 @@
-"""Products in blocks of rows against whole ones, and gradients that come with a batch of their own."""
+"""Gradients of the Lorentz operators for a graph that is kept, and with a batch of their own."""
 
 from __future__ import annotations
 
@@ -6,42 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import lorentz, poincare, rows
-from hypergraph.geometry.kernels import rows as kernels
-from tests.ways import way
+from hypergraph.geometry import lorentz
 
 
 def points(seed: int) -> Tensor:
     return torch.randn(7, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def values_and_gradients() -> list[Tensor]:
-    u, v = points(0).requires_grad_(), points(1).requires_grad_()
-    a, b = (lorentz.exp0(z, K=-0.5) for z in (u, v))
-    out = [
-        rows.dot(u, v),
-        rows.sq_norm(u),
-        poincare.gyro_add(u / 4, v / 4, K=-0.5),
-        lorentz.dist(a, b, K=-0.5),
-    ]
-    return [
-        *out,
-        *(
-            g
-            for o in out
-            for g in torch.autograd.grad(
-                o.sin().sum(), [u, v], materialize_grads=True, allow_unused=True, retain_graph=True
-            )
-        ),
-    ]
-
-
-@pytest.mark.parametrize("block", [1, 6, 20])
-def test_blocks_of_rows(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = values_and_gradients()
-    monkeypatch.setattr(kernels, "BLOCK_NUMBERS", block)
-    with way("kernel"):
-        torch.testing.assert_close(values_and_gradients(), whole)
 
 
 @pytest.mark.parametrize("shape", [(7, 3), (1, 3), (2, 7, 3)])

@@ -1,0 +1,144 @@
+"""What torch does to modules, over the registry: export, fake and meta tensors, forward mode, hooks,
+tracing."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch_geometric.nn import summary
+
+from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space
+from hypergraph.geometry.space import Curvature
+from hypergraph.nn import FCS, GCN, HEADS, HGCN, HNN, MLP, make_fc, make_head, make_space
+from hypergraph.nn.registry import Entry
+from hypergraph.tasks.guard import first_non_finite
+
+ENTRIES = [*HEADS.values(), *FCS.values()]
+every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+N, C = 6, 4
+
+
+def make(entry: Entry) -> tuple[nn.Module, Tensor]:
+    torch.manual_seed(0)
+    space = make_space(entry.space, -0.7)
+    module = (make_head if entry.kind == "head" else make_fc)(entry.name, N, C, space).eval()
+    return module, space.exp0(torch.randn(8, N)).detach()
+
+
+@every
+def test_export_with_any_number_of_rows(entry: Entry) -> None:
+    module, x = make(entry)
+    rows = {0: torch.export.Dim("rows", min=2)}
+    program = torch.export.export(module, (x,), dynamic_shapes=(rows,))
+    other = torch.cat([x, x[:3]])
+    torch.testing.assert_close(program.module()(other), module(other), rtol=1e-4, atol=1e-5)
+
+
+@every
+def test_fake_and_meta_tensors(entry: Entry) -> None:
+    module, x = make(entry)
+    shape = module(x).shape
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert module(mode.from_tensor(x)).shape == shape
+    assert module.to("meta")(x.to("meta")).shape == shape
+
+
+@every
+def test_forward_mode(entry: Entry) -> None:
+    module, x = make(entry)
+    module, x = module.double(), x.double()
+    _, along = torch.func.jvp(module, (x,), (torch.ones_like(x),))
+    jacobian = torch.autograd.functional.jacobian(module, x)
+    torch.testing.assert_close(along, jacobian.sum((-1, -2)), rtol=1e-9, atol=1e-9)
+
+
+@every
+@pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_trace(entry: Entry) -> None:
+    module, x = make(entry)
+    traced = torch.jit.trace(module, (x,), check_trace=False)
+    torch.testing.assert_close(traced(x[:5]), module(x[:5]), rtol=1e-4, atol=1e-5)
+
+
+class Model(nn.Module):
+    """An encoder and a head."""
+
+    def __init__(self, encoder: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return self.head(self.encoder(x, edge_index))
+
+
+CASES = [(HGCN, fc) for fc in FCS if FCS[fc].space != "euclidean"] + [(HNN, "bfc-p"), (HNN, "ltfc")]
+
+
+def model_of(cls: type, fc: str) -> tuple[Model, Tensor, Tensor]:
+    torch.manual_seed(0)
+    space = make_space(FCS[fc].space, -0.7)
+    head = "bmlr-p" if FCS[fc].space == "poincare" else "bmlr-l"
+    model = Model(cls(9, 5, 2, space, fc=fc), make_head(head, 5, 3, space))
+    return model, torch.randn(12, 9), torch.randint(0, 12, (2, 30))
+
+
+@pytest.mark.parametrize("given", ["dense", "sparse"])
+@pytest.mark.parametrize(("cls", "fc"), [*CASES, (GCN, None), (MLP, "linear")])
+def test_a_hook_on_every_module_fires_once(cls: type, fc: str | None, given: str) -> None:
+    if cls in (GCN, MLP):
+        model = Model(cls(9, 5, 2), make_head("mlr", 5, 3, Euclidean()))
+        x, edge_index = torch.randn(12, 9), torch.randint(0, 12, (2, 30))
+    else:
+        model, x, edge_index = model_of(cls, fc or "")
+    fired: dict[str, int] = {}
+    before: dict[str, int] = {}
+    for name, module in model.named_modules():
+        # what holds parameters or parts, and computes nothing of its own
+        if not name or isinstance(module, (Space, Curvature, nn.ModuleList)) or "aggr_module" in name:
+            continue
+        before[name] = fired[name] = 0
+
+        def count(*_: object, name: str = name) -> None:
+            fired[name] += 1
+
+        def count_before(*_: object, name: str = name) -> None:
+            before[name] += 1
+
+        module.register_forward_hook(count)
+        module.register_forward_pre_hook(count_before)
+    model(x if given == "dense" else x.to_sparse_csr(), edge_index)
+    assert set(fired.values()) == set(before.values()) == {1}, fired
+    assert len(fired) >= 6
+
+
+@pytest.mark.parametrize(("cls", "fc"), CASES[:2])
+def test_summary_sees_every_layer(cls: type, fc: str) -> None:
+    pytest.importorskip("tabulate", reason="PyG's summary needs tabulate, which is not installed")
+    model, x, edge_index = model_of(cls, fc)
+    table = summary(model, x, edge_index, leaf_module=None, max_depth=5)
+    for name in ("fc", "head", "HGCNConv"):
+        assert name in table
+
+
+@pytest.mark.parametrize("cls", [HGCN, HNN])
+def test_the_guard_names_a_layer_inside_an_encoder(cls: type) -> None:
+    model, x, edge_index = model_of(cls, "bfc-p")
+    model.train()
+    model(x, edge_index)
+    with torch.no_grad():
+        fc = model.encoder.layers[1].fc if cls is HGCN else model.encoder.layers[1]
+        fc.b[0] = torch.nan
+    found = first_non_finite(model, lambda: model(x, edge_index))
+    name = "encoder.layers.1.fc" if cls is HGCN else "encoder.layers.1"
+    assert found is not None and found.startswith(f"{name}.phi")
+
+
+@pytest.mark.parametrize("space", [PoincareBall(-0.5), Lorentz(-0.5)], ids=str)
+def test_a_parametrisation_of_an_inner_weight_is_seen(space: Space) -> None:
+    encoder, x, edge_index = HGCN(9, 5, 2, space), torch.randn(12, 9), torch.randint(0, 12, (2, 30))
+    nn.utils.parametrizations.weight_norm(encoder.layers[1].fc)
+    encoder(x, edge_index).sum().backward()
+    assert encoder.layers[1].fc.parametrizations.weight.original0.grad is not None
