@@ -27,8 +27,8 @@ from torch_geometric.nn import GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from hypergraph.datasets import default_split, load_graph, node_split, prepare_features
-from hypergraph.geometry import PoincareBall, lorentz, numerics, poincare
-from hypergraph.nn import HGCN, make_head, normalized_adjacency, radial
+from hypergraph.geometry import PoincareBall, lorentz, numerics, origin, planes, poincare
+from hypergraph.nn import HGCN, make_head, normalized_adjacency
 from hypergraph.nn.adjacency import Edges
 
 DIM = 16
@@ -181,7 +181,8 @@ def loss(names: list[str], data: str | None) -> None:
 @contextlib.contextmanager
 def limit_at(radius: float) -> Iterator[None]:
     """Clip at this radius in either precision."""
-    modules = [module for module in (numerics, poincare, lorentz, radial) if hasattr(module, "radius_limit")]
+    everywhere = (numerics, poincare, lorentz, origin, planes)
+    modules = [module for module in everywhere if hasattr(module, "radius_limit")]
     usual = numerics.radius_limit
     for module in modules:
         module.radius_limit = lambda dtype: radius  # type: ignore[attr-defined]
