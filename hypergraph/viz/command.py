@@ -120,7 +120,8 @@ def titled(scene: Any, draw: Any) -> Axes:
     ax = disk(new_figure(7.6, 6.4).add_subplot())
     draw(scene, ax)
     ax.set_title(scene.title, color=INK, fontsize=12)
-    ax.text(0.5, -0.02, scene.note, transform=ax.transAxes, ha="center", va="top", color=INK, fontsize=8)
+    # under the whole figure: a long legend moves the disk aside
+    ax.figure.supxlabel(scene.note, color=INK, fontsize=8)
     return ax
 
 

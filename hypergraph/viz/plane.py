@@ -91,7 +91,7 @@ def hyperboloid(ax: Axes | None = None) -> Axes:
     three.set_facecolor("none")
     edge = 0.72 * np.sinh(np.arccosh(TOP))
     three.set(xlim=(-edge, edge), ylim=(-edge, edge), zlim=(1, TOP))
-    three.set_box_aspect((1, 1, 0.75), zoom=1.08)
+    three.set_box_aspect((1, 1, 0.75), zoom=1.0)
     three.view_init(elev=22, azim=-60)
     return three
 

@@ -93,7 +93,7 @@ def sarkar(
     Args:
         edges: ``(2, E)``; of a graph that is no tree, a breadth-first tree is drawn.
         num_nodes: how many nodes.
-        length: of an edge; by default as long as the deepest leaf still lies within distance 8.
+        length: of an edge; by default as long as the deepest leaf still lies within distance 11.
 
     Returns:
         The points ``(n, 3)``, time first, and the parent of each node (-1 of the root).
@@ -111,7 +111,7 @@ def sarkar(
         if parent[node] >= 0:
             leaves[parent[node]] += leaves[node]
     if length is None:
-        length = min(1.6, 8.0 / max(depth.max(), 1))
+        length = min(2.0, 11.0 / max(depth.max(), 1))
     # half-angle coordinates (a, b): the point b / a of the disk, |a|^2 - |b|^2 = 1. The isometry of a node
     # takes the origin to it and the negative axis towards its parent; precise far out.
     a, b = np.ones(num_nodes, dtype=complex), np.zeros(num_nodes, dtype=complex)
