@@ -10,7 +10,9 @@ COMPILE = --constraints constraints.txt --python $(BIN)/python --generate-hashes
 .PHONY: demo test test-slow test-ray test-browser test-locked bench docs wheel sbom lock audit clean
 
 demo: .venv/ready
-	$(BIN)/hypergraph node-clf --dataset disease --head bmlr-p
+	@mkdir -p runs && run=$$(mktemp -d runs/demo-XXXXXX) && \
+	$(BIN)/hypergraph node-clf --dataset disease --head bmlr-p --out $$run && \
+	$(BIN)/hypergraph explore $$run
 
 test: .venv/ready-dev
 	$(call check,$(BIN))

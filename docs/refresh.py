@@ -1,7 +1,7 @@
-"""Fill the generated parts of README.md: `python docs/refresh.py`.
+"""Fill the generated parts of README.md and docs/layers.md: `python docs/refresh.py`.
 
 The table of heads and layers comes from the registry, the results from the tables in docs/results/, which
-`hypergraph reproduce` writes. A test fails where the README differs from what this would write.
+`hypergraph reproduce` writes. A test fails where a page differs from what this would write.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+PAGES = (ROOT / "README.md", ROOT / "docs" / "layers.md")
 
 
 def heads() -> str:
@@ -75,16 +76,16 @@ def shortened(table: str) -> str:
     return "\n".join(lines)
 
 
-def refreshed(readme: str) -> str:
-    """The README with its generated parts made anew."""
+def refreshed(text: str) -> str:
+    """A page with its generated parts made anew."""
     for name, make in (("heads", heads), ("results", results)):
         block = rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
-        readme = re.sub(
-            block, lambda found, make=make: f"{found[1]}{make()}\n{found[2]}", readme, flags=re.DOTALL
+        text = re.sub(
+            block, lambda found, make=make: f"{found[1]}{make()}\n{found[2]}", text, flags=re.DOTALL
         )
-    return readme
+    return text
 
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in PAGES:
+        path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,7 +1,8 @@
 """What README and docs tell a reader to type: Python blocks and shell lines, as they are written.
 
 A line whose comment says what it ``needs`` (a dataset that is not here, a GPU, hours) is parsed and not run.
-A block under ``<!-- slow -->`` runs with the slow tests.
+A block under ``<!-- slow -->`` runs with the slow tests. On a page with ``<!-- in order -->`` later blocks
+need what earlier ones made, shell or Python: it runs as a whole with the slow tests.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def ids(pages: list[Path]) -> list[str]:
     return [str(page.relative_to(ROOT)) for page in pages]
 
 
-WITH_PYTHON = [page for page in PAGES if python(page, slow=False)]
+IN_ORDER = [page for page in PAGES if "<!-- in order -->" in page.read_text(encoding="utf-8")]
+WITH_PYTHON = [page for page in PAGES if page not in IN_ORDER and python(page, slow=False)]
 WITH_SLOW_PYTHON = [page for page in PAGES if len(python(page, slow=True)) > len(python(page, slow=False))]
 WITH_LINES = [page for page in PAGES if lines(page)]
 
@@ -88,7 +90,7 @@ def test_shell_lines_name_what_there_is(page: Path) -> None:
     for line in lines(page):
         words = shlex.split(line, comments=True)
         if words[0] == "torchrun":
-            words = words[words.index("hypergraph.cli") :]
+            words = words[words.index("-m") + 1 :]
         elif words[0] == "python":
             words = words[2:]
         command: Any = typer.main.get_command(app)
@@ -111,19 +113,35 @@ def test_shell_lines_name_what_there_is(page: Path) -> None:
 @pytest.mark.parametrize("page", WITH_LINES, ids=ids(WITH_LINES))
 def test_shell_lines_run(page: Path, place: Path, data_dir: Path) -> None:
     prepare(place)
+    for line in lines(page) if page not in IN_ORDER else []:
+        type_in(line, place, data_dir)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("page", IN_ORDER, ids=ids(IN_ORDER))
+def test_page_runs_in_order(page: Path, place: Path, data_dir: Path) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for _, language, text in blocks(page):
+        if language == "python":
+            exec(compile(text, str(page), "exec"), names)
+        for line in COMMAND.findall(text) if language == "bash" else []:
+            type_in(line, place, data_dir)
+
+
+def type_in(line: str, place: Path, data_dir: Path) -> None:
+    typed, _, comment = line.partition(" #")
+    if "needs " in comment:
+        return
     env = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
     }
-    for line in lines(page):
-        typed, _, comment = line.partition(" #")
-        if "needs " in comment:
-            continue
-        typed = re.sub(
-            r"^hypergraph ", "python -m hypergraph ", typed.replace("FOLDER", shlex.quote(str(data_dir)))
-        )
-        done = subprocess.run(["bash", "-c", typed], cwd=place, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, (line, done.stderr)
+    typed = re.sub(
+        r"^hypergraph ", "python -m hypergraph ", typed.replace("FOLDER", shlex.quote(str(data_dir)))
+    )
+    done = subprocess.run(["bash", "-c", typed], cwd=place, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, (line, done.stderr)
 
 
 def prepare(place: Path) -> None:

@@ -47,10 +47,11 @@ def test_readme_example_runs() -> None:
     assert isinstance(loss, torch.Tensor) and loss.item() < 1.0
 
 
-def test_readme_is_refreshed() -> None:
+def test_pages_are_refreshed() -> None:
     spec = importlib.util.spec_from_file_location("refresh", ROOT / "docs" / "refresh.py")
     assert spec is not None and spec.loader is not None
     refresh = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(refresh)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme == refresh.refreshed(readme), "run `python docs/refresh.py`"
+    for page in refresh.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert text == refresh.refreshed(text), "run `python docs/refresh.py`"
