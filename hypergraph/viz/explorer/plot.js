@@ -61,7 +61,8 @@ class Plot {
 
   diameter() {
     const n = this.scene.n, zoom = Math.min(2.5, Math.sqrt(this.app.state.lens.zoom));
-    return zoom * (n <= 300 ? 9 : n <= 3000 ? 6 : n <= 30000 ? 4 : n <= 200000 ? 3 : 2);
+    const small = Math.min(1, Math.max(0.6, this.frame().room / 300)); // of a phone's disk
+    return zoom * small * (n <= 300 ? 9 : n <= 3000 ? 6 : n <= 30000 ? 4 : n <= 200000 ? 3 : 2);
   }
 
   // All points through the view, in float64, to pixels.
