@@ -170,8 +170,8 @@ def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 
 @with_kernel(SheetDist0())
 def _dist0(x: Tensor, K: Scalar, limit: float) -> Tensor:
-    q = bound(x[..., 1:], K, limit, x[..., :1])[1].squeeze(-1)
-    return safe_sqrt(q) * asinhc(q) / (-K) ** 0.5
+    q = bound(x[..., 1:], K, limit, x[..., :1])[1]
+    return (safe_sqrt(q) * asinhc(q) / (-K) ** 0.5).squeeze(-1)
 
 
 @operator

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from types import ModuleType
 
 import pytest
 import torch
 
 from hypergraph import Lorentz, PoincareBall
+from hypergraph.geometry import lorentz, poincare
 from hypergraph.nn import BMLR
 
 
@@ -41,3 +43,19 @@ def test_a_number_that_was_learned_or_loaded_stays() -> None:
     fixed = PoincareBall(K=-0.3)
     fixed.load_state_dict(PoincareBall(K=-0.7).state_dict())
     assert fixed.double().K.item() == pytest.approx(-0.7, rel=1e-6)
+
+
+@pytest.mark.parametrize("learns", [False, True])
+@pytest.mark.parametrize("ops", [poincare, lorentz], ids=["poincare", "lorentz"])
+def test_a_curvature_for_each_point(ops: ModuleType, learns: bool) -> None:
+    K = torch.tensor([[-1.0], [-0.5]], dtype=torch.float64, requires_grad=learns)
+    u = torch.tensor([[0.3, -0.2, 0.5], [-0.1, 0.4, 0.2]], dtype=torch.float64)
+    x, y = ops.exp0(u, K=K), ops.exp0(u.flip(0) / 2, K=K)
+    v = ops.log(x, y, K=K)
+    cases = {"exp0": [u], "log0": [x], "dist0": [x], "dist": [x, y], "log": [x, y], "exp": [x, v]}
+    cases |= {"gyro_add": [x, y], "project": [x], "transport": [x, y, v], "inner": [x, v, v]}
+    cases |= {"gyration": [x, y, x], "dist_hyperplane": [y, x, v]}
+    for name, points in cases.items():
+        function = getattr(ops, name)
+        one_by_one = [function(*(a[i] for a in points), K=K[i, 0]) for i in range(2)]
+        torch.testing.assert_close(function(*points, K=K), torch.stack(one_by_one), msg=name)

@@ -34,6 +34,8 @@ class SheetDist(Kernel):
     """
 
     def forward(self, x: Tensor, y: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        if isinstance(K, Tensor) and K.numel() != 1:  # a curvature a point
+            return None
         s, top, farthest = _s(K), 1 + math.cosh(limit), math.cosh(2 * limit)
         weights = x.new_full((x.size(-1), 1), -0.5 * s * s)
         weights[0] = 0
@@ -70,6 +72,8 @@ class SheetDist0(Kernel):
     """:func:`hypergraph.geometry.lorentz.dist0`."""
 
     def forward(self, x: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        if isinstance(K, Tensor) and K.numel() != 1:
+            return None
         s = _s(K)
         t = torch.linalg.vector_norm(x[..., 1:], dim=-1).mul_(s).add_(x[..., 0], alpha=0)
         if t.numel() and not t.amax().item() < limit:
