@@ -27,7 +27,11 @@ SPACES = [(space, K) for space in (PoincareBall, Lorentz) for K in (-0.1, -0.5, 
 LINEAR = {"poincare": ["mobius", "bfc-p", "poincare-fc"], "lorentz": ["ltfc", "bfc-l", "lorentz-fc"]}
 
 
-pytestmark = pytest.mark.usefixtures("double")
+pytestmark = [
+    pytest.mark.usefixtures("double"),
+    # which torch says once a process, of the sparse tensors that tests make
+    pytest.mark.filterwarnings("ignore:Sparse:UserWarning"),
+]
 
 
 def edges() -> Tensor:
