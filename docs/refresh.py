@@ -45,7 +45,7 @@ def results() -> str:
         title = re.search(r"^# (.+)$", text, re.MULTILINE)
         table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
         command = re.search(r"`hypergraph reproduce [^`]+`", text)
-        if title and table and command and ", published |" in table[0]:
+        if title and table and command and "| method |" in table[0]:
             link = f"docs/results/{page.name}"
             parts.append(f"**[{title[1]}]({link})**, from {command[0]}:\n\n{shortened(table[0])}")
     return "\n\n".join(parts)
