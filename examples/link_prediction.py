@@ -17,11 +17,11 @@ def main() -> None:
     tree = nx.balanced_tree(3, 5)
     edges = from_networkx(tree).edge_index
     edges = edges[:, edges[0] < edges[1]]
-    depth = torch.tensor([len(nx.shortest_path(tree, 0, i)) for i in tree]).float()
-    features = torch.stack([depth, *(torch.randn(8, len(tree)) * 0.1)], 1)
-    # a node takes after its parent, so that features tell something about edges
-    for parent, child in edges.T:
-        features[child, 1:] += features[parent, 1:]
+    # a node takes after its parent, and the more so the deeper it is: features tell something about edges
+    features = torch.zeros(len(tree), 8)
+    for parent, child in nx.bfs_edges(tree, 0):
+        depth = nx.shortest_path_length(tree, 0, child)
+        features[child] = features[parent] + torch.randn(8) / 2**depth
 
     chosen = torch.randperm(edges.size(1))
     train, test = edges[:, chosen[:300]], edges[:, chosen[300:]]
@@ -29,7 +29,7 @@ def main() -> None:
     encoder = HNN(features.size(1), 8, 2, space, fc="bfc-l")
     decoder = FermiDirac(space)
     optimizer = torch.optim.Adam(encoder.parameters(), lr=0.01)
-    for _ in range(150):
+    for _ in range(100):
         z = encoder(features)
         negatives = negative_sampling(train, len(tree), train.size(1))
         logits = torch.cat([decoder(z, train), decoder(z, negatives)])
