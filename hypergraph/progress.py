@@ -10,10 +10,10 @@ from typing import Protocol
 _quiet = False
 
 
-def be_quiet() -> None:
-    """Show no progress in this process."""
+def be_quiet(quiet: bool = True) -> None:
+    """Show no progress in this process, or show it again."""
     global _quiet
-    _quiet = True
+    _quiet = quiet
 
 
 class Report(Protocol):

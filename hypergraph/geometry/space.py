@@ -33,10 +33,10 @@ class Curvature(nn.Module):
         try:
             value = float(K)
         except (TypeError, ValueError, RuntimeError):
-            raise InputError(f"curvature K must be a single number below 0, got {K!r}") from None
+            raise InputError(f"curvature K must be a single number below 0, got {K!r}.") from None
         if not (math.isfinite(value) and value < 0):
             raise InputError(
-                f"curvature K must be a finite number below 0, got {value}; for K = 0 use Euclidean()"
+                f"curvature K must be a finite number below 0, got {value}; for K = 0 use Euclidean()."
             )
         self.learnable = learnable
         # the inverse of softplus, written so that neither end overflows

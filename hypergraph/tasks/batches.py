@@ -48,6 +48,7 @@ class Batches:
         self.config, self.data, self.count = config, data, count
         self.pointer, self.column = data.grouped()
         hops = config.fanouts if ENCODERS[config.encoder].sees_edges else []
+        self.seed = seed
         self.sampler = NeighborSampler((self.pointer.numpy(), self.column.numpy()), hops, seed=seed)
 
     def epoch(self, epoch: int, train: Callable[[Tensor, float], float]) -> float:
@@ -60,6 +61,9 @@ class Batches:
                 over the batch.
         """
         self.sampler.epoch = epoch
+        if processes() > 1:
+            # Dropout draws more in a process whose share is larger, and a checkpoint holds one generator.
+            torch.manual_seed((self.seed + (epoch << 32)) % 2**63)
         total = 0.0
         for index in self.sampler.shuffled(self.count).split(self.config.batch_size):
             # of a rest with less than one for each, all take all, which comes to the same

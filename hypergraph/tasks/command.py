@@ -43,8 +43,7 @@ def run_task(task: str, typed: dict[str, Any]) -> None:
         for chosen in several:
             _print_config(task, {**typed, name: chosen}, how["config"], how["resume"])
         return
-    if quiet:
-        be_quiet()
+    be_quiet(quiet)
     say = _ignore if quiet else _say
     out, results = how.pop("out"), []
     for chosen in several:
