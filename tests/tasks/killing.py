@@ -141,10 +141,12 @@ def many(words: list[str], processes: int, out: Path, wanted: int) -> tuple[int,
             # the parent of workers may also die alone: they find out
             send = os.kill if side_by_side and moments.random() < 0.3 else os.killpg
             send(children[0], signal.SIGKILL)
-            assert finish(children) == SILENT
+        code = finish(children)
+        if code == SILENT:
             kills += 1
             continue
-        assert finish(children) == 0, f"{typed} after {kills} kills"
+        # it was left alone, or had ended a moment before the signal came
+        assert code == 0, f"{typed} after {kills} kills"
         compare(out, whole)
         shutil.rmtree(out)
         runs += 1
