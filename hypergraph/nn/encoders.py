@@ -108,6 +108,7 @@ class Encoder(nn.Module):
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
         self._features = Memo()
+        self._bounded = Memo()
 
     def _check_space(self, space: Space | None) -> Space:
         if space is None:
@@ -121,6 +122,7 @@ class Encoder(nn.Module):
     def reset_parameters(self) -> None:
         """Initialise anew, and forget what was kept of features and graph."""
         self._features.clear()
+        self._bounded.clear()
         for layer in self.layers:
             layer.reset_parameters()
 
@@ -132,7 +134,9 @@ class Encoder(nn.Module):
         if isinstance(x, SparseMatrix) or x.layout != torch.strided:
             key = x.csr if isinstance(x, SparseMatrix) else x
             rows = self._features(lambda: self._clipped(self._checked(x)), key, self.clip)
-            return self.space.bound0(rows)
+            if K.requires_grad or torch.is_inference_mode_enabled():
+                return self.space.bound0(rows)
+            return self._bounded(lambda: self.space.bound0(rows), rows, K)
         if x.requires_grad or K.requires_grad:
             return _lift(self._checked(x), self.space, self.clip)
         return self._features(lambda: _lift(self._checked(x), self.space, self.clip), x, self.clip, K)

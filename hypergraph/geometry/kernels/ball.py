@@ -32,5 +32,5 @@ class BallExp0(Kernel):
         (u, K, _), (q, tanh, factor), (grad,) = inputs, kept, grads
         # factor = tanh(r)/r: twice its derivative is (1 - tanh^2 - factor)/q
         slope = torch.addcmul(constant(1, 1.0, u.dtype), tanh, tanh, value=-1).sub_(factor).div_(q)
-        slope.mul_(dots(grad, u)).mul_(-K)
+        slope.mul_(dots(grad, u)).mul_(constant(1, -K, u.dtype))
         return (factor.unsqueeze(-1) * grad).addcmul_(slope.unsqueeze(-1), u), None, None

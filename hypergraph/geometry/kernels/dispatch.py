@@ -25,6 +25,7 @@ _PLAIN = (Tensor, nn.Parameter)
 _DTYPES = (torch.float32, torch.float64)
 # Rows that are mapped together: their intermediate results stay in the cache, and are not paged in anew.
 BLOCK_ROWS = 2**14
+_NOTHING = contextlib.nullcontext()
 _switch = {"on": True}
 
 
@@ -79,13 +80,14 @@ def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
         def run(*inputs: Any) -> Any:
             if not eager(*inputs):
                 return definition(*inputs)
-            with torch.no_grad():
+            learns = torch.is_grad_enabled() and any(
+                isinstance(x, Tensor) and x.requires_grad for x in inputs
+            )
+            with torch.no_grad() if learns else _NOTHING:
                 made = _forward(kernel, inputs)
             if made is None:
                 return definition(*inputs)
-            if torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
-                return _ByHand.apply(kernel, definition, made, *inputs)
-            return made[0]
+            return _ByHand.apply(kernel, definition, made, *inputs) if learns else made[0]
 
         return run  # type: ignore[return-value]
 
@@ -101,9 +103,8 @@ class _ByHand(torch.autograd.Function):
         out, kept = made
         ctx.kernel, ctx.definition, ctx.count = kernel, definition, len(inputs)
         everything = (*inputs, *kept)
-        tensors = [isinstance(x, Tensor) for x in everything]
-        ctx.save_for_backward(*(x if tensor else None for x, tensor in zip(everything, tensors)))
-        ctx.others = [None if tensor else x for x, tensor in zip(everything, tensors)]
+        ctx.others = others = [None if isinstance(x, Tensor) else x for x in everything]
+        ctx.save_for_backward(*[x if other is None else None for x, other in zip(everything, others)])
         return out
 
     @staticmethod

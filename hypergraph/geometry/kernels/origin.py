@@ -62,7 +62,7 @@ def _logarithm(z: Tensor, rate: float, limit: float, beyond: bool) -> tuple[Tens
     slope = torch.addcdiv(root, z2, top + one).log1p_()
     if beyond:
         slope.clamp_max_(limit)
-    return z2, top, slope.div_(root.mul_(rate))
+    return z2, top, slope.div_(root.mul_(constant(1, rate, z.dtype)))
 
 
 def _bend(z2: Tensor, top: Tensor, slope: Tensor, rate: float, limit: float, beyond: bool) -> Tensor:
@@ -71,7 +71,7 @@ def _bend(z2: Tensor, top: Tensor, slope: Tensor, rate: float, limit: float, bey
     if beyond:
         bend.mul_(z2 <= math.sinh(limit) ** 2)
     bend.sub_(slope, alpha=rate).div_(z2)
-    return (bend if beyond else bend.clamp_(-1 / 3, 0)).mul_(1 / rate)
+    return (bend if beyond else bend.clamp_(-1 / 3, 0)).mul_(constant(1, 1 / rate, z2.dtype))
 
 
 def _add(x: _Start, reach: float, b: Tensor, rate: float, limit: float) -> tuple[Tensor, _Sum] | None:
@@ -115,7 +115,7 @@ def _add_backward(
         by_t.mul_(x.scale)
         minus_by_q.addcmul_(by_beta.mul_(scale_slope), torch.add(y.part, cosh_b / 2), value=2)
     along_p = torch.addcmul(by_t, beta, by_z2)
-    on_w = torch.addcmul(minus_by_q.mul_(-x.unit), by_z2.mul(beta), beta)
+    on_w = torch.addcmul(minus_by_q.mul_(constant(1, -x.unit, w.dtype)), by_z2.mul(beta), beta)
     by_w = (beta * slope).unsqueeze(-1) * grad
     by_w.addcmul_(on_w.unsqueeze(-1), w).addcmul_(along_p.unsqueeze(-1), p)
     by_p = torch.addmv(torch.mv(grad.T, slope), w.T, along_p).addcmul_(p, by_z2.sum())

@@ -35,21 +35,22 @@ def _class_blocks(weight: Tensor) -> Iterator[slice]:
 
 def _row_form(q: Tensor, form: str, rate: float, limit: float) -> tuple[Any, Tensor]:
     """The factor of x in the spatial part, and the time less 1, at q = (rate |x|)^2."""
+    one = constant(1, 1.0, q.dtype)
     if form == "ball":
-        conformal = torch.div(2, 1 - q)
-        return conformal * rate, q * conformal
+        conformal = constant(1, 2.0, q.dtype) / (one - q)
+        return conformal * constant(1, rate, q.dtype), q * conformal
     if form == "sheet":
-        return rate, q / (q + 1).sqrt_().add_(1)
+        return rate, q / (q + one).sqrt_().add_(one)
     factor, time = sinh_form(q + TINY, rate, limit, False)
     # cosh(r) - 1 is sinh(r)^2 / (1 + cosh(r))
-    return factor, (factor / rate).square_().mul_(q).div_(time.add_(1))
+    return factor, (factor / rate).square_().mul_(q).div_(time.add_(one))
 
 
 def _row_slopes(q: Tensor, factor: Any, time: Tensor, form: str, rate: float) -> tuple[Any, Tensor]:
     """Twice the derivatives of these two by q, the first with its sign changed."""
     if form == "ball":
-        conformal = factor / rate
-        return (conformal * factor).neg_(), conformal.square_()
+        conformal = factor / constant(1, rate, q.dtype)
+        return (conformal * factor).neg_(), conformal.mul_(conformal)
     if form == "sheet":
         return None, time.reciprocal()
     return sinh_slopes(q + TINY, factor, time, rate, math.inf, False)
@@ -86,15 +87,15 @@ class Horospheres(Kernel):
         if not farthest <= most * most:
             return None
         factor, rise = _row_form(q, form, rate, limit)
-        column = -factor if isinstance(factor, float) else (-factor).unsqueeze_(-1)
+        column = constant(1, -rate, q.dtype) if form == "sheet" else (-factor).unsqueeze_(-1)
         t, inverse = _inner(points, column, weight)
         shortest, longest = inverse.aminmax()
         if not 1e-15 < shortest.item() <= longest.item() < 1e15:  # a direction that may have lost its digits
             return None
         torch.addcmul(rise.unsqueeze(-1), t, inverse, out=t)
-        if form != "ball" or farthest > 0.8:  # where rounding might pass the exact bound below
-            r = (rise + 2).mul_(rise).sqrt_()
-            t.clamp_min_((r + rise).div_(r.add_(rise).add_(1)).neg_().unsqueeze(-1))
+        if farthest > 0.8:  # where rounding might pass the exact bound below
+            r = (rise + constant(1, 2.0, t.dtype)).mul_(rise).sqrt_().add_(rise)
+            t.clamp_min_((r / (r + constant(1, 1.0, t.dtype))).neg_().unsqueeze(-1))
         f = t.log1p()
         scale = constant(1, 1.0, t.dtype) if scale is None else scale
         out = q.new_empty(t.shape)
@@ -111,13 +112,14 @@ class Horospheres(Kernel):
         rate = 2 * s if form == "ball tangent" else s
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
-        ones, time = constant(len(grad), 1.0, grad.dtype), rise + 1
+        ones, one = constant(len(grad), 1.0, grad.dtype), constant(1, 1.0, grad.dtype)
+        over_s, time = constant(1, 1 / s, grad.dtype), rise + one
         by_offset = torch.mv(grad.T, ones)
         part = grad * f
-        by_scale = torch.mv(part.T, ones).mul_(1 / s) if needed[2] else None
+        by_scale = torch.mv(part.T, ones).mul_(over_s) if needed[2] else None
         # by t: grad / (1 + t), times what f is multiplied with
-        times = constant(weight.size(0), 1 / s, grad.dtype) if scale is None else scale * (1 / s)
-        by_t = torch.div(grad, torch.add(t, 1, out=part), out=part)
+        times = constant(weight.size(0), 1 / s, grad.dtype) if scale is None else scale * over_s
+        by_t = torch.div(grad, torch.add(t, one, out=part), out=part)
         by_rise = torch.mv(by_t, times)
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
         along = torch.addmv(by_offset, by_t.T, time, alpha=-1).mul_(times).mul_(inverse).mul_(inverse)
@@ -130,9 +132,11 @@ class Horospheres(Kernel):
             if slope is not None:  # <by y, y> over the factor
                 total = torch.mv(grad, times).addcmul_(by_rise, time, value=-1)
                 by_q.addcmul_(total.div_(factor), slope, value=-1)
-            by_x.addcmul_(by_q.unsqueeze(-1), points, value=rate * rate)
-            if form == "sheet":  # nothing depends on the time: it follows from the rest
-                by_x = torch.nn.functional.pad(by_x, (1, 0))
+            # nothing depends on the time of the sheet: it follows from the rest
+            whole = torch.zeros_like(x) if form == "sheet" else by_x
+            out = whole[:, 1:] if form == "sheet" else by_x
+            torch.addcmul(by_x, by_q.unsqueeze(-1), points, value=rate * rate, out=out)
+            by_x = whole
         return by_x, by_weight, by_scale, by_offset if needed[3] else None, None, None, None
 
 
@@ -148,9 +152,9 @@ def _inner(x: Any, column: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
     """``column * x`` times the rows of the weight, and one over the norms of these rows."""
     if isinstance(x, SparseRows):
         return spmm(x.matrix, weight.T).mul_(column * x.factor), _inverse_norms(weight)
-    x = x * column
     if weight.size(0) < _FEW:
-        return torch.mm(weight, x.T).T, _inverse_norms(weight)
+        return torch.mm(weight, x.T).T.mul_(column), _inverse_norms(weight)
+    x = x * column
     t, inverse = x.new_empty(x.size(0), weight.size(0)), weight.new_empty(weight.size(0))
     for block in _class_blocks(weight):
         inverse[block] = _inverse_norms(weight[block])
@@ -166,6 +170,10 @@ def _inner_backward(
     if isinstance(x, SparseRows):
         by_weight = spmm(x.matrix.T, by_y * (column * x.factor)).T
         return None, by_weight.addcmul_(along, weight, value=-1)
+    if weight.size(0) < _FEW:
+        by_y.mul_(column)
+        by_x = torch.mm(by_y, weight) if needed[0] else None
+        return by_x, torch.mm(by_y.T, x).addcmul_(along, weight, value=-1) if needed[1] else None
     x = x * column
     if weight.numel() <= _WHOLE:
         by_x = torch.mm(by_y, weight).mul_(column) if needed[0] else None
