@@ -60,7 +60,7 @@ def parse_bytes(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)b?\s*", text.lower())
     if match is None:
         raise InputError(f"'{text}' is no amount of memory; write it like 500MB or 2GB.")
-    return int(float(match[1]) * _UNITS[match[2]])
+    return int(min(float(match[1]) * _UNITS[match[2]], 2.0**63))
 
 
 def describe(record: dict[str, Any]) -> list[str]:

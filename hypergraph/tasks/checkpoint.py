@@ -6,7 +6,6 @@ all that it holds in its header, so that damage is noticed.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 from collections.abc import Mapping
@@ -14,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import safe_open
+from safetensors.torch import save as serialize
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from hypergraph.errors import InputError
-from hypergraph.files import atomic_path, reading, regular_file
+from hypergraph.files import atomic_write_bytes, reading, regular_file
 
 
 def save(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
@@ -28,12 +27,9 @@ def save(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
     # Modules may share a tensor (a space held by two layers), which safetensors refuses: hence the clones.
     whole = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     plain = json.dumps(state)
-    with atomic_path(path) as part:
-        try:
-            # One entry, because safetensors writes several in any order, and equal runs have equal files.
-            save_file(whole, part, metadata={"sealed": f"{_digest(whole, plain)} {plain}"})
-        except SafetensorError as error:  # a full disk, in its words
-            raise OSError(errno.EIO, str(error), str(path)) from error
+    # One entry, because safetensors writes several in any order, and equal runs have equal files. As bytes,
+    # because its own writing to a file has a temporary one that a kill leaves behind.
+    atomic_write_bytes(path, serialize(whole, {"sealed": f"{_digest(whole, plain)} {plain}"}))
 
 
 def load(path: Path, remedy: str = "restore it from a copy") -> tuple[dict[str, Tensor], dict[str, Any]]:
