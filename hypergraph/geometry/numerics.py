@@ -56,7 +56,7 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         if isinstance(K, Tensor):
             kwargs["K"] = number(K)
         tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-        cast = bool(tensors) and _autocasting(tensors[0])
+        cast = len(tensors) > 0 and _autocasting(tensors[0])
         if not cast and all(a.dtype not in _HALF for a in tensors):
             return function(*args, **kwargs)
         given: Any = [raised(a) for a in args]
