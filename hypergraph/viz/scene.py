@@ -200,8 +200,7 @@ def load_head(run: Run, arrays: dict[str, NDArray[Any]], space: Any) -> nn.Modul
         return None
     classes, dim = tensors["weight"].shape
     head = make_head(name, dim, classes, space)
-    checkpoint.check_same(head.state_dict(), tensors, f"{source}: the weights of another head")
-    head.load_state_dict(tensors)
+    checkpoint.load_model(head, tensors, source)
     return head.double().eval()
 
 
