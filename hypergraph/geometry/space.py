@@ -24,6 +24,9 @@ class Curvature(nn.Module):
     Args:
         K: the value; a finite number below 0.
         learnable: whether it is trained.
+
+    >>> Curvature(-0.5)()
+    tensor(-0.5000)
     """
 
     value: Tensor
@@ -66,10 +69,15 @@ class Curvature(nn.Module):
 
 
 class Space(nn.Module):
-    """What the three spaces share; see :class:`PoincareBall`, :class:`Lorentz` and :class:`Euclidean`."""
+    """What the three spaces share; see :class:`PoincareBall`, :class:`Lorentz` and :class:`Euclidean`.
+
+    >>> isinstance(PoincareBall(), Space), Euclidean().flat
+    (True, True)
+    """
 
     model: str
     flat = False
+    pace = 1.0  # how far exp0 takes a vector, in units of its length
     _ops: ModuleType
 
     @property
@@ -295,9 +303,14 @@ class PoincareBall(_Hyperbolic):
     Args:
         K: the curvature, below 0.
         learnable: whether the curvature is trained.
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> ball.dist(ball.lift(torch.randn(4, 16)), ball.origin(16)).shape
+    torch.Size([4])
     """
 
     model = "poincare"
+    pace = 2.0
     _ops = poincare
 
     def _form(self, tangent: bool = False) -> str:
@@ -326,6 +339,10 @@ class Lorentz(_Hyperbolic):
     Args:
         K: the curvature, below 0.
         learnable: whether the curvature is trained.
+
+    >>> sheet = Lorentz(K=-0.5, learnable=True)
+    >>> sheet.exp0(torch.randn(4, 16)).shape
+    torch.Size([4, 17])
     """
 
     model = "lorentz"
@@ -351,7 +368,12 @@ class Lorentz(_Hyperbolic):
 
 
 class Euclidean(Space):
-    """Flat space with the same interface: the baseline, and the limit as K goes to 0."""
+    """Flat space with the same interface: the baseline, and the limit as K goes to 0.
+
+    >>> Euclidean().busemann(torch.eye(2), torch.eye(2))
+    tensor([[-1., -0.],
+            [-0., -1.]])
+    """
 
     model = "euclidean"
     flat = True

@@ -43,6 +43,10 @@ class Activation(nn.Module):
     Shapes:
         - **input:** points ``(..., space.ambient(n))``
         - **output:** points ``(..., out_space.ambient(n))``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> Activation("relu", ball)(ball.exp0(torch.tensor([-1.0, 0.0])))
+    tensor([0., 0.])
     """
 
     def __init__(

@@ -68,6 +68,10 @@ class HGCNConv(MessagePassing):
           :func:`~hypergraph.nn.adjacency.normalized_adjacency`, which is used as it is; edge weights
           ``(edges,)`` *(optional)*; the numbers of source and target nodes *(optional)*
         - **output:** points ``(target nodes, out_space.ambient(out_channels))``
+
+    >>> ball, edge_index = PoincareBall(K=-1.0), torch.tensor([[0, 1], [1, 0]])
+    >>> HGCNConv(16, 8, ball)(ball.lift(torch.randn(3, 16)), edge_index).shape
+    torch.Size([3, 8])
     """
 
     fc: Any

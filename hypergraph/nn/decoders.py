@@ -25,6 +25,10 @@ class FermiDirac(nn.Module):
     Shapes:
         - **input:** points ``(nodes, space.ambient(n))``, pairs of nodes ``(2, pairs)``
         - **output:** logits ``(pairs,)``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> FermiDirac(ball)(torch.zeros(3, 2), torch.tensor([[0, 1], [1, 2]]))
+    tensor([2., 2.])
     """
 
     def __init__(self, space: Space, r: float = 2.0, t: float = 1.0) -> None:

@@ -224,6 +224,10 @@ class HGCN(Encoder):
 
     See :class:`Encoder` for the arguments; ``**options`` are those of the convolution, where ``cached`` is on
     by default.
+
+    >>> encoder = HGCN(16, 8, num_layers=2, space=Lorentz(K=-1.0))
+    >>> encoder(torch.randn(3, 16), torch.tensor([[0, 1], [1, 0]])).shape
+    torch.Size([3, 9])
     """
 
     uses_graph = True
@@ -279,6 +283,9 @@ class HNN(Encoder):
     r"""Hyperbolic linear layers with an activation in the tangent space, after `Hyperbolic Neural Networks
     <https://arxiv.org/abs/1805.09112>`_; blind to the graph. See :class:`Encoder` for the arguments;
     ``**options`` are those of the linear layer.
+
+    >>> HNN(16, 8, 2, PoincareBall(K=-1.0), fc="bfc-p")(torch.randn(3, 16)).shape
+    torch.Size([3, 8])
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -316,7 +323,11 @@ class _Flat(Encoder):
 
 
 class MLP(_Flat):
-    """Linear layers with activations: :class:`HNN` in flat space. See :class:`Encoder` for the arguments."""
+    """Linear layers with activations: :class:`HNN` in flat space. See :class:`Encoder` for the arguments.
+
+    >>> MLP(16, 8, num_layers=2)(torch.randn(3, 16)).shape
+    torch.Size([3, 8])
+    """
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         return make_fc(self.fc, in_channels, out_channels, self.space, **options)
@@ -340,6 +351,9 @@ class _Linear(Linear):
 class GCN(_Flat):
     r"""PyG's :class:`~torch_geometric.nn.conv.GCNConv` in a stack, after `Semi-Supervised Classification with
     Graph Convolutional Networks <https://arxiv.org/abs/1609.02907>`_. See :class:`Encoder` for the arguments.
+
+    >>> GCN(16, 8, num_layers=2)(torch.randn(3, 16), torch.tensor([[0, 1], [1, 0]])).shape
+    torch.Size([3, 8])
     """
 
     uses_graph = True

@@ -46,6 +46,9 @@ class GenomeCNN(nn.Module):
     Shapes:
         - **input:** ``(batch, in_channels, length)``, one-hot letters
         - **output:** ``(batch, out_channels)``
+
+    >>> GenomeCNN(length=20, out_channels=8)(torch.rand(2, 5, 20)).shape
+    torch.Size([2, 8])
     """
 
     def __init__(

@@ -93,6 +93,10 @@ class BMLR(_Scaled):
     Shapes:
         - **input:** points ``(..., space.ambient(n))``
         - **output:** logits ``(..., C)``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> BMLR(16, 7, ball)(ball.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 7])
     """
 
     def logits(self, x: Tensor) -> Tensor:
@@ -115,6 +119,10 @@ class PoincareMLR(_Scaled):
     Shapes:
         - **input:** points ``(..., n)``
         - **output:** logits ``(..., C)``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> PoincareMLR(16, 7, ball)(ball.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 7])
     """
 
     def logits(self, x: Tensor) -> Tensor:
@@ -140,6 +148,10 @@ class LorentzMLR(_Head):
     Shapes:
         - **input:** points ``(..., n + 1)``
         - **output:** logits ``(..., C)``
+
+    >>> sheet = Lorentz(K=-1.0)
+    >>> LorentzMLR(16, 7, sheet)(sheet.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 7])
     """
 
     def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
@@ -187,6 +199,10 @@ class GaneaMLR(_Placed):
     Shapes:
         - **input:** points ``(..., n)``
         - **output:** logits ``(..., C)``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> GaneaMLR(16, 7, ball)(ball.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 7])
     """
 
     def logits(self, x: Tensor) -> Tensor:
@@ -209,6 +225,10 @@ class PseudoBusemannMLR(_Placed):
     Shapes:
         - **input:** points ``(..., n)``
         - **output:** logits ``(..., C)``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> PseudoBusemannMLR(16, 7, ball)(ball.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 7])
     """
 
     def logits(self, x: Tensor) -> Tensor:
@@ -231,6 +251,10 @@ class TangentMLR(_Head):
     Shapes:
         - **input:** points ``(..., space.ambient(n))``
         - **output:** logits ``(..., C)``
+
+    >>> sheet = Lorentz(K=-1.0)
+    >>> TangentMLR(16, 7, sheet)(sheet.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 7])
     """
 
     def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:

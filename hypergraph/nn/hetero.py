@@ -28,6 +28,11 @@ class HeteroConv(torch_geometric.nn.HeteroConv):
         - **input:** as PyG's: a dictionary of points for each type of node, one of graphs for each type of
           edge
         - **output:** a dictionary of points for each type of node
+
+    >>> ball, edges = PoincareBall(K=-1.0), ("paper", "cites", "paper")
+    >>> conv = HeteroConv({edges: HGCNConv(4, 2, ball)})
+    >>> conv({"paper": torch.zeros(3, 4)}, {edges: torch.tensor([[0, 1], [1, 2]])})["paper"].shape
+    torch.Size([3, 2])
     """
 
     def __init__(self, convs: Mapping[tuple[str, str, str], HGCNConv], aggr: str = "tangent") -> None:

@@ -84,6 +84,10 @@ class TangentLinear(_Linear):
     Shapes:
         - **input:** points ``(..., space.ambient(n))``
         - **output:** points ``(..., space.ambient(m))``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> TangentLinear(16, 8, ball)(ball.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 8])
     """
 
     def __init__(
@@ -155,6 +159,10 @@ class PoincareFC(_Directions):
     Shapes:
         - **input:** points ``(..., n)``
         - **output:** points ``(..., m)``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> PoincareFC(16, 8, ball)(ball.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 8])
     """
 
     def __init__(
@@ -193,6 +201,10 @@ class BFC(_Directions):
     Shapes:
         - **input:** points ``(..., space.ambient(n))``
         - **output:** points ``(..., space.ambient(m))``
+
+    >>> sheet = Lorentz(K=-1.0)
+    >>> BFC(16, 8, sheet, phi="relu")(sheet.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 9])
     """
 
     initialised: Tensor
@@ -283,6 +295,10 @@ class LorentzFC(_Linear):
     Shapes:
         - **input:** points ``(..., n + 1)``
         - **output:** points ``(..., m + 1)``
+
+    >>> sheet = Lorentz(K=-1.0)
+    >>> LorentzFC(16, 8, sheet)(sheet.lift(torch.randn(4, 16))).shape
+    torch.Size([4, 9])
     """
 
     def __init__(

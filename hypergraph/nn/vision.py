@@ -41,6 +41,9 @@ class ResNet18(nn.Module):
     Shapes:
         - **input:** ``(batch, in_channels, height, width)``
         - **output:** ``(batch, out_channels)`` with ``out_channels = 8 * width``, means over all places
+
+    >>> ResNet18(width=8)(torch.rand(2, 3, 32, 32)).shape
+    torch.Size([2, 64])
     """
 
     STEMS = ("small", "imagenet")

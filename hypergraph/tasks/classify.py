@@ -61,7 +61,7 @@ class Classify(ABC):
         self.config, self.classes = config, classes
         space = make_space(HEADS[config.head].space, config.K, config.learn_curvature)
         head = make_head(config.head, features.out_channels, len(classes), space)
-        clip = None if space.model == "euclidean" else config.clip
+        clip = None if space.flat else config.clip
         self.model = FeatureClassifier(features, head, clip).to(config.device)
         self.schedule = Schedule(
             epochs=config.epochs,

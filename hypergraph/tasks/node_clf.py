@@ -33,7 +33,7 @@ class NodeClassifier(nn.Module):
     def __init__(self, encoder: Any, head: Any, clip: float | None = None) -> None:
         super().__init__()
         self.encoder, self.head, self.clip = encoder, head, clip
-        self.lifts = encoder.space.model != head.space.model
+        self.lifts = encoder.space.flat and not head.space.flat
 
     @property
     def space(self) -> Space:

@@ -51,8 +51,8 @@ def grid_logits(head: nn.Module, rings: int = RINGS, rays: int = RAYS) -> tuple[
     angle = np.linspace(0, 2 * np.pi, rays + 1)
     r = np.linspace(0, FAR, rings)
     ray = np.stack([np.cos(angle), np.sin(angle)], -1)
-    # exp0 takes a vector to the distance of its length, twice that on the ball
-    length = r / s / (2 if space.model == "poincare" else 1)
+    # exp0 takes a vector to the distance of pace times its length
+    length = r / s / space.pace
     vectors = torch.from_numpy(length[:, None, None] * ray)
     with torch.no_grad():
         logits = head(space.exp0(vectors.to(space.K.device)))

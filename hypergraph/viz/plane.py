@@ -30,7 +30,7 @@ SAMPLES = 129
 
 def scale(space: Space) -> float:
     """The square root of -K: lengths times it are lengths at curvature -1."""
-    if space.model == "euclidean":
+    if space.flat:
         raise InputError(
             "The disk is a model of hyperbolic space, and these points are Euclidean; "
             "choose a hyperbolic space."

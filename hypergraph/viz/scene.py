@@ -100,7 +100,7 @@ def run_scene(path: Path, method: str = "auto", say: Say = quiet, data: Any = No
     arrays = read_embedding(path, run.config.task)
     run.whole("embedding.npz")
     space = make_space(str(arrays["space"]), float(arrays["K"]) or -1.0)
-    if space.model == "euclidean":
+    if space.flat:
         raise InputError(
             f"{path}: the points of this run are Euclidean, and the disk is hyperbolic; "
             "train with a head of the Poincaré ball or the Lorentz model, such as bmlr-p."
