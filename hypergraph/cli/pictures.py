@@ -76,11 +76,11 @@ def embedding(
 
 
 @plot_app.command("regions")
-def regions(run: Path = RUN, out: Path = REGIONS) -> None:
-    """Decision regions and class horospheres of a run with --dim 2, for any head."""
+def regions(run: Path = RUN, out: Path = REGIONS, method: str = METHOD) -> None:
+    """Decision regions and class horospheres of a run, for any head; above --dim 2 a section of them."""
     from hypergraph.viz.command import plot_regions
 
-    plot_regions(run, out, _say)
+    plot_regions(run, out, method, _say)
     _written(out)
 
 

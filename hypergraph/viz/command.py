@@ -90,24 +90,28 @@ def plot_embedding(
     save(titled(run_scene(run, method, say), lambda scene, ax: scene_axes(scene, colour, edges, ax)), out)
 
 
-def plot_regions(run: Path, out: Path, say: Say = quiet) -> None:
-    """The decision regions of a run of two dimensions, with its points and the class horospheres."""
-    from hypergraph.geometry.space import PoincareBall
+def plot_regions(run: Path, out: Path, method: str = "auto", say: Say = quiet) -> None:
+    """The decision regions of a run in the plane of its picture, its points and the class horospheres."""
+    from matplotlib.patches import Circle
+
     from hypergraph.viz.decision import fill_regions
-    from hypergraph.viz.plane import horospheres
     from hypergraph.viz.points import scene_axes
     from hypergraph.viz.scene import run_scene
 
-    scene = run_scene(run, say=say)
+    scene = run_scene(run, method, say)
     if not scene.regions:
-        raise InputError(f"{run}: decision regions are drawn for a head in 2 dimensions; train with --dim 2.")
+        raise InputError(f"{run}: this run has no head whose regions could be drawn; use plot embedding.")
+    if scene.section:
+        say(f"{run}: {scene.section}.")
+        scene.note += f"\n{scene.section}"
 
     def draw(scene: Any, ax: Axes) -> None:
         fill_regions(scene.regions, len(scene.classes), ax)
-        unit = PoincareBall()
         colours = class_colours(len(scene.classes))
         for ball in scene.horospheres:
-            horospheres(ball.v, ball.level, unit, ax, color=colours[ball.label], linewidth=1.2, zorder=2)
+            x, y, r = ball.circle
+            look = {"edgecolor": colours[ball.label], "linewidth": 1.2, "zorder": 2}
+            ax.add_patch(Circle((x, y), r, fill=False, **look))
         scene_axes(scene, "class" if "class" in scene.columns else None, False, ax)
 
     save(titled(scene, draw), out)

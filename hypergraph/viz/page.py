@@ -73,6 +73,7 @@ def pack_scene(scene: Scene) -> dict[str, Any]:
     return {
         "title": scene.title,
         "note": scene.note,
+        "section": scene.section,
         "s": scene.s,
         "n": len(scene.sheet),
         # float64: near the rim the last digits are what tells points apart

@@ -47,6 +47,12 @@ def to_sheet(points: Any, space: Space) -> Array:
     return np.concatenate([np.sqrt(1 + (y**2).sum(-1, keepdims=True)), y], axis=-1)
 
 
+def from_sheet(x: torch.Tensor, space: Space) -> torch.Tensor:
+    """Points of the hyperboloid of curvature -1 as points of a space, by their logarithms at the origin."""
+    # exp0 takes a vector to the distance of pace times its length
+    return space.exp0(make_space("lorentz", -1.0).double().log0(x) / (scale(space) * space.pace))
+
+
 def to_disk(points: Any, space: Space) -> Array:
     """Points of a 2-dimensional space in the unit disk."""
     return sheet_to_disk(_flat(to_sheet(points, space)))

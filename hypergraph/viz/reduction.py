@@ -34,6 +34,8 @@ class Reduced:
         distortion: the mean of \\|d' - d\\| / d over pairs of points.
         variance: the mean squared distance of pairs, after over before.
         pairs: how many pairs were looked at.
+        centre: the point of the space, at curvature -1, that the middle of the picture is.
+        axes: the two directions ``(2, dim)`` from there that span the plane of the picture.
     """
 
     sheet: NDArray[np.float64]
@@ -42,6 +44,27 @@ class Reduced:
     distortion: float
     variance: float
     pairs: int
+    centre: Tensor
+    axes: Tensor
+
+    def lift(self, y: Tensor) -> Tensor:
+        """Where points of the picture, on the hyperboloid ``(..., 3)``, are in the space."""
+        x = torch.cat([y[..., :1], y[..., 1:] @ self.axes], -1)
+        return _unit().gyro_add(self.centre, x)
+
+    def section(self, v: Tensor) -> tuple[Tensor, Tensor]:
+        """The Busemann functions of the ideal points ``v`` on the plane of the picture.
+
+        Returns:
+            ``w`` of shape ``(C, 2)``, with rows of length at most 1, and ``shift`` of shape ``(C,)``: at the
+            point y of the picture the function is shift + log(y_t - <y_s, w>).
+        """
+        # the boost that brings the centre to the origin, of the null vectors (1, v)
+        time, space = self.centre[0], self.centre[1:]
+        along = v @ space
+        scale = time - along
+        moved = v + (along / (1 + time) - 1)[:, None] * space
+        return moved @ self.axes.T / scale[:, None], scale.log()
 
     def __str__(self) -> str:
         if self.method == "exact":
@@ -75,25 +98,32 @@ def reduce(points: Any, space: Space, method: str = "auto", seed: int = 0) -> Re
     sheet = to_sheet(points, space)
     dim = sheet.shape[1] - 1
     if dim == 2 and method in ("auto", "exact"):
-        return Reduced(sheet, "exact", 2, 0.0, 1.0, 0)
+        return Reduced(sheet, "exact", 2, 0.0, 1.0, 0, _unit().origin(2), torch.eye(2, dtype=torch.float64))
     if method == "exact":
         raise InputError(f"The points have {dim} dimensions, and only 2 are drawn exactly; use horopca.")
     if dim == 1:
-        return Reduced(np.pad(sheet, ((0, 0), (0, 1))), "exact", 1, 0.0, 1.0, 0)
-    unit = Lorentz().double()
-    x = _centred(torch.from_numpy(sheet), unit)
-    axes = _tangent_axes(x, unit)
+        flat = np.pad(sheet, ((0, 0), (0, 1)))
+        return Reduced(flat, "exact", 1, 0.0, 1.0, 0, _unit().origin(1), torch.eye(2, 1, dtype=torch.float64))
+    unit = _unit()
+    x = torch.from_numpy(sheet)
+    centre = unit.frechet_mean(x)
+    x = unit.gyro_add(unit.gyro_neg(centre), x)
     made = []
+    axes = _tangent_axes(x, unit)
     if method != "horopca":
-        made.append(("tangent-pca", unit.exp0(unit.log0(x) @ axes.T)))
+        made.append(("tangent-pca", unit.exp0(unit.log0(x) @ axes.T), axes))
     if method != "tangent-pca":
-        made.append(("horopca", horo_project(x, _horo_axes(x, axes, unit, seed), unit)))
-    all_of_them = [Reduced(flat.numpy(), name, dim, *_loss(x, flat, unit, seed)) for name, flat in made]
+        axes = _horo_axes(x, axes, unit, seed)
+        made.append(("horopca", horo_project(x, axes, unit), axes))
+    all_of_them = [
+        Reduced(flat.numpy(), name, dim, *_loss(x, flat, unit, seed), centre, axes)
+        for name, flat, axes in made
+    ]
     return min(all_of_them, key=lambda reduced: reduced.distortion)
 
 
-def _centred(x: Tensor, unit: Lorentz) -> Tensor:
-    return unit.gyro_add(unit.gyro_neg(unit.frechet_mean(x)), x)
+def _unit() -> Lorentz:
+    return Lorentz().double()
 
 
 def _tangent_axes(x: Tensor, unit: Lorentz) -> Tensor:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hypergraph.errors import InputError
-from hypergraph.viz.decision import Region
+from hypergraph.viz.decision import Horosphere, Region
 
 if TYPE_CHECKING:
     from torch import nn
 
     from hypergraph.tasks.run import Run
+    from hypergraph.viz.reduction import Reduced
 
 Say = Callable[[str], None]
 FEATURES = 16  # features of a graph that are shown as attributes, where there are no more
@@ -36,15 +37,6 @@ class Column:
     names: list[str] | None = None
 
 
-@dataclass(frozen=True)
-class Horosphere:
-    """The horosphere of a class in the disk of curvature -1: its direction and its level."""
-
-    label: int
-    v: tuple[float, float]
-    level: float
-
-
 @dataclass
 class Scene:
     """Points on the hyperboloid of curvature -1 ``(n, 3)``, and what belongs to them.
@@ -57,9 +49,10 @@ class Scene:
         columns: attributes by name.
         edges: ``(2, E)``, each edge once.
         classes: the names of the classes.
-        horospheres: of the classes, where the head has them and the points have two dimensions.
+        horospheres: of the classes, where the head has them and they meet the picture.
         distances: signed distances to the class horospheres in the points' own dimension, positive inside.
-        regions: decision regions, where the points have two dimensions.
+        regions: decision regions.
+        section: what horospheres and regions are, where the points have more than two dimensions.
         curves: for each metric of the training, for each seed, epochs and values.
         facts: metrics and settings, by section.
         note: how the points came to the disk.
@@ -75,6 +68,7 @@ class Scene:
     horospheres: list[Horosphere] = field(default_factory=list)
     distances: NDArray[np.float32] | None = None
     regions: list[Region] = field(default_factory=list)
+    section: str = ""
     curves: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     facts: dict[str, dict[str, str]] = field(default_factory=dict)
     note: str = ""
@@ -123,7 +117,7 @@ def run_scene(path: Path, method: str = "auto", say: Say = quiet, data: Any = No
     distance = space.dist0(_tensor(arrays["points"])).numpy()
     scene.columns["distance to the origin"] = Column(distance)
     if head is not None:
-        _add_head(scene, arrays, head)
+        _add_head(scene, arrays, head, reduced)
     scene.curves = read_curves(path)
     scene.facts = _facts(path)
     return scene
@@ -258,23 +252,30 @@ def add_graph(scene: Scene, graph: Any) -> None:
                 scene.columns.setdefault(str(name), Column(values))
 
 
-def _add_head(scene: Scene, arrays: dict[str, NDArray[Any]], head: Any) -> None:
-    """The horospheres of a Busemann head, and the regions of any head in two dimensions."""
+def _add_head(scene: Scene, arrays: dict[str, NDArray[Any]], head: Any, reduced: Reduced) -> None:
+    """The horospheres of a Busemann head, and the regions of any head, in the plane of the picture."""
     from hypergraph.nn.heads import BMLR
-    from hypergraph.viz.decision import decision_regions
+    from hypergraph.viz.decision import decision_regions, lifted_logits
 
-    flat = head.in_channels == 2 and scene.note.startswith("2 dimensions")
     if isinstance(head, BMLR):
         # u_k = alpha_k times the signed distance to the horosphere of level b_k / alpha_k
-        tau = (head.b / head.alpha).detach()
         scene.distances = (_logits(head, arrays["points"]) / head.alpha.detach()).float().numpy()
-        if flat:
-            scene.horospheres = [
-                Horosphere(k, (float(v[0]), float(v[1])), scene.s * float(t))
-                for k, (v, t) in enumerate(zip(head.v.detach(), tau))
-            ]
-    if flat:
-        scene.regions = decision_regions(head)
+    if reduced.dim < 2:
+        return
+    if isinstance(head, BMLR):
+        w, shift = reduced.section(head.v.detach())
+        level = scene.s * (head.b / head.alpha).detach() - shift
+        found = (Horosphere(k, *at) for k, at in enumerate(zip(w.tolist(), level.tolist())))
+        scene.horospheres = [ball for ball in found if ball.circle]
+    scene.regions = decision_regions(head, reduced.lift)
+    if reduced.dim > 2:
+        there = lifted_logits(head, scene.sheet, reduced.lift).argmax(-1)
+        same = np.mean(there == _logits(head, arrays["points"]).numpy().argmax(-1))
+        what = "horospheres and regions" if scene.horospheres else "regions"
+        scene.section = (
+            f"{what} are a section of {reduced.dim} dimensions: {100 * same:.1f} % of the points lie in the "
+            "region of their prediction"
+        )
 
 
 def read_curves(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -97,6 +97,7 @@ def save(ax: Axes, out: Path) -> None:
     figure: Any = ax.get_figure(root=True)
     try:
         with atomic_path(out) as part:
-            figure.savefig(part, dpi=160, transparent=True)
+            # tight: a legend beside the disk is never cut off
+            figure.savefig(part, dpi=160, transparent=True, bbox_inches="tight", pad_inches=0.08)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}).") from error

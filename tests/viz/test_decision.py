@@ -53,5 +53,5 @@ def test_regions_take_and_return_an_ax():
     before = len(ax.patches)
     assert viz.regions(make_head("lmlr", 2, 2), ax) is ax
     assert len(ax.patches) > before
-    with pytest.raises(InputError, match="not 3; train with --dim 2"):
+    with pytest.raises(InputError, match="not 3; name the plane"):
         viz.regions(make_head("lmlr", 3, 2))

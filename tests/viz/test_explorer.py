@@ -296,6 +296,34 @@ def test_horospheres_move_with_the_points(tab):
         torch.testing.assert_close(after[:-5], before[:-5], atol=1e-8, rtol=1e-8)
 
 
+def test_sections_of_horospheres_move_with_the_points(tab):
+    """The points of a section, moved one by one, are on the circle that is drawn after the move."""
+    tab.run("explorer.move(transvection(0, 0, 0.6, -0.3)); explorer.move(transvection(0.2, 0.1, -0.5, 0.4))")
+    ball = Horosphere(0, (0.5, -0.3), 0.4)
+    x, y, r = ball.circle
+    shown = {"x": ball.v[0], "y": ball.v[1], "level": ball.level}
+    circle = tab.run("(ball) => horocircle(explorer.state.view, ball)", shown)
+    for angle in range(6):
+        at = [x + r * np.cos(angle), y + r * np.sin(angle)]
+        there = tab.run("(at) => mobius(explorer.state.view, ...at)", at)
+        assert abs(np.hypot(there[0] - circle["x"], there[1] - circle["y"]) - circle["r"]) < 1e-12
+
+
+def test_a_section_is_named_and_drawn_on_request(browser, tmp_path):
+    scene = a_scene()
+    scene.section = "horospheres and regions are a section of 16 dimensions"
+    tab = Tab(browser, tmp_path, [scene])
+    for name in ("horospheres", "regions"):
+        assert tab.page.locator(f"#do-{name}").get_attribute("aria-pressed") == "false"
+    assert "section" not in tab.page.locator(".legend").inner_text()
+    tab.page.locator("#do-regions").click()
+    assert (
+        "Horospheres and regions are a section of 16 dimensions." in tab.page.locator(".legend").inner_text()
+    )
+    assert tab.errors == []
+    tab.context.close()
+
+
 def test_search_finds_and_centres(tab):
     tab.page.keyboard.press("/")
     tab.page.keyboard.type("node 17")
@@ -395,8 +423,8 @@ def test_the_address_keeps_the_view(tab, browser, tmp_path):
     assert other.evaluate("[explorer.state.colour, explorer.state.node]") == ["error", "node 7"]
     assert other.locator("#node .id").inner_text() == "node 7"
     # nonsense after the # is ignored
+    other.goto("about:blank")  # a page that stays open writes its own address
     other.goto(tab.file.as_uri() + "#%7B%22v%22%3A%5B0,0,9,9%5D,%22p%22:7%7D")
-    other.reload()
     assert other.evaluate("explorer.state.view") == [1, 0, 0, 0]
 
 

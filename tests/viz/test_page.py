@@ -7,26 +7,31 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from matplotlib.path import Path
 from typer.testing import CliRunner
 
-from hypergraph import PoincareBall
+from hypergraph import Lorentz, PoincareBall
 from hypergraph.cli import app
 from hypergraph.errors import InputError
 from hypergraph.tasks import link_prediction, node_classification
+from hypergraph.tasks.run import Run
 from hypergraph.viz.explore import explore
 from hypergraph.viz.layout import graph_scene, place
 from hypergraph.viz.page import page
-from hypergraph.viz.scene import Column, Scene, run_scene
+from hypergraph.viz.plane import from_sheet
+from hypergraph.viz.reduction import reduce
+from hypergraph.viz.scene import Column, Scene, load_head, run_scene
 
 QUICK = {"seeds": 1, "epochs": 3}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A run in two dimensions, one in five on the Lorentz model, and one of links."""
+    """A run in two dimensions, one in five, one in four with a Busemann head, and one of links."""
     folder = tmp_path_factory.mktemp("runs")
     node_classification("disease", "bmlr-p", dim=2, K=-0.5, out=folder / "flat", **QUICK)
     node_classification("disease", "pmlr", dim=5, out=folder / "deep", **QUICK)
+    node_classification("disease", "bmlr-l", dim=4, K=-0.5, out=folder / "busemann", **QUICK)
     link_prediction("disease", "bfc-l", dim=3, out=folder / "links", **QUICK)
     return folder
 
@@ -57,9 +62,42 @@ def test_scenes_of_more_dimensions_and_of_links(runs):
     said = []
     deep = run_scene(runs / "deep", "tangent-pca", said.append)
     assert "5 dimensions to 2 by tangent-pca: average distortion" in said[0]
-    assert deep.horospheres == [] and deep.regions == [] and deep.distances is None
+    assert deep.horospheres == [] and deep.distances is None
+    assert deep.section.startswith("regions are a section of 5 dimensions")
     links = run_scene(runs / "links", "tangent-pca")
     assert "confidence" not in links.columns and links.edges.shape[1] > 0
+    assert links.regions == [] and links.section == ""
+
+
+@pytest.mark.parametrize("method", ["tangent-pca", "horopca"])
+def test_sections_of_a_head_of_more_dimensions(runs, method):
+    """Horospheres and regions in the plane of the picture, against the head at points lifted back."""
+    scene = run_scene(runs / "busemann", method)
+    arrays = np.load(runs / "busemann" / "embedding.npz")
+    space, unit = Lorentz(float(arrays["K"])).double(), Lorentz().double()
+    reduced = reduce(arrays["points"], space, method)
+    run = Run.open(runs / "busemann")
+    head = load_head(run, dict(arrays), space)
+    assert len(scene.horospheres) == 2 and scene.section.startswith(
+        "horospheres and regions are a section of 4"
+    )
+    turn = torch.arange(12, dtype=torch.float64)
+    for ball in scene.horospheres:
+        x, y, r = ball.circle
+        z = torch.stack([x + r * turn.cos(), y + r * turn.sin()], -1)
+        gap = 1 - z.square().sum(-1, keepdim=True)
+        at = from_sheet(reduced.lift(torch.cat([2 / gap - 1, 2 * z / gap], -1)), space)
+        # on its horosphere the logit of a class is 0
+        logit = head(at)[:, ball.label].detach()
+        torch.testing.assert_close(logit, torch.zeros_like(logit), atol=1e-7, rtol=0)
+    y = unit.exp0(torch.randn(300, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
+    logits = head(from_sheet(reduced.lift(y), space)).detach()
+    sure = ((logits[:, 0] - logits[:, 1]).abs() > 0.02).numpy()  # not at a boundary, which is drawn on a grid
+    for region in scene.regions:
+        z = (y[:, 1:] / (1 + y[:, :1])).numpy()
+        inside = np.logical_xor.reduce([Path(o).contains_points(z) for o in region.outlines])
+        assert (inside == (logits.argmax(1) == region.label).numpy())[sure].all()
+    assert sure.sum() > 200 and len(scene.regions) == 2
 
 
 def test_embedded_arrays_are_exact(runs):
@@ -137,6 +175,7 @@ def test_unfinished_and_euclidean_runs(tmp_path, runs):
         ["embedding", "{runs}/deep", "--method", "tangent-pca", "--colour", "error", "--no-edges"],
         ["embedding", "{runs}/flat", "--colour", "degree", "--no-edges"],
         ["regions", "{runs}/flat"],
+        ["regions", "{runs}/busemann", "--method", "tangent-pca"],
         ["tree", "disease"],
         ["curves", "{runs}/flat", "{runs}/deep", "--name", "a", "--name", "b"],
         ["delta", "disease"],
@@ -155,8 +194,8 @@ def test_mistakes_name_the_remedy(runs, tmp_path):
 
     with pytest.raises(InputError, match="did you mean 'degree'"):
         plot_embedding(runs / "flat", tmp_path / "a.png", "degre")
-    with pytest.raises(InputError, match="train with --dim 2"):
-        plot_regions(runs / "deep", tmp_path / "a.png")
+    with pytest.raises(InputError, match="use plot embedding"):
+        plot_regions(runs / "links", tmp_path / "a.png", "tangent-pca")
     with pytest.raises(InputError, match="end the name with one"):
         plot_training([runs / "flat"], tmp_path / "a.gif")
     with pytest.raises(InputError, match="Unknown metric 'val_f2'; did you mean 'val_f1'"):

@@ -37,6 +37,24 @@ def test_a_nearly_flat_cloud_keeps_its_distances(method, K):
     assert f"average distortion {reduced.distortion:.3f}" in str(reduced)
 
 
+@pytest.mark.parametrize("method", ["horopca", "tangent-pca"])
+def test_points_of_the_picture_in_the_space(method):
+    """Lifting is an isometry, and Busemann functions restricted to the plane are what `section` says."""
+    unit = Lorentz().double()
+    shift = unit.exp0(torch.tensor([0.7, -0.2, 0.4, 1.0, 0.1], dtype=torch.float64))
+    reduced = reduce(unit.gyro_add(shift, cloud(unit, 5)), unit, method)
+    y = torch.from_numpy(reduced.sheet)
+    x = reduced.lift(y)
+    i, j = torch.triu_indices(len(x), len(x), 1)
+    torch.testing.assert_close(unit.dist(x[i], x[j]), unit.dist(y[i], y[j]), atol=1e-7, rtol=1e-9)
+    v = torch.nn.functional.normalize(
+        torch.randn(3, 5, generator=torch.Generator().manual_seed(1)).double(), dim=-1
+    )
+    w, offset = reduced.section(v)
+    assert (w.norm(dim=-1) < 1).all()
+    torch.testing.assert_close(offset + (y[:, :1] - y[:, 1:] @ w.T).log(), unit.busemann(x, v))
+
+
 def test_auto_keeps_the_smaller_distortion():
     space = PoincareBall(-0.7).double()
     x = cloud(space, 5)

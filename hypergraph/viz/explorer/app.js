@@ -15,7 +15,8 @@ class App {
     const scene = this.plots[0].scene;
     this.state = {
       view: HOME, lens: { zoom: 1, x: 0, y: 0 }, colour: [...scene.columns.keys()][0] ?? "", hidden: new Set(), range: null,
-      edges: true, horospheres: this.any((s) => s.horospheres.length), regions: this.any((s) => s.regions.length),
+      // a section says less of the points than the picture of two dimensions: it is drawn on request
+      edges: true, horospheres: this.any((s) => !s.section && s.horospheres.length), regions: this.any((s) => !s.section && s.regions.length),
       labels: scene.ids !== null && scene.n <= 5000, lasso: false, node: null, plot: 0,
       theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
     };

@@ -70,12 +70,15 @@ function distance(p, q) {
   return 2 * Math.asinh(Math.hypot(p[0] * c - q[0] * a, p[1] * c - q[1] * a));
 }
 
-// The circle of a horosphere {x, y, level} after an isometry: the ideal point and the level move.
+// The circle of {x, y, level}, the points with y_t - <y_s, v> = exp(level), after an isometry. Of a horosphere |v|
+// is 1; of its section with the plane of the picture less. The vector (1, v) moves to (t, z), whose square stays.
 function horocircle(g, ball) {
-  const [x, y] = mobius(g, ball.x, ball.y);
+  const gap = Math.max(0, 1 - ball.x * ball.x - ball.y * ball.y), e = Math.exp(ball.level);
+  const nx = g[0] * ball.x - g[1] * ball.y + g[2], ny = g[0] * ball.y + g[1] * ball.x + g[3];
   const dx = g[2] * ball.x + g[3] * ball.y + g[0], dy = g[2] * ball.y - g[3] * ball.x - g[1];
-  const k = Math.exp(ball.level) / (dx * dx + dy * dy);
-  return { x: x / (1 + k), y: y / (1 + k), r: k / (1 + k) };
+  const t = dx * dx + dy * dy + (g[2] * g[2] + g[3] * g[3]) * gap;
+  const zx = nx * dx + ny * dy + (g[0] * g[2] - g[1] * g[3]) * gap, zy = ny * dx - nx * dy + (g[0] * g[3] + g[1] * g[2]) * gap;
+  return { x: zx / (t + e), y: zy / (t + e), r: Math.sqrt(Math.max(0, e * e - gap)) / (t + e) };
 }
 
 // The circle at right angles to the rim through two points of the disk; null where it is nearly straight.

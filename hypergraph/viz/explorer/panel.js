@@ -41,6 +41,9 @@ class Panel {
     const column = owner.scene.columns.get(state.colour);
     if (column.names) this.namedLegend(column);
     else this.numberLegend(column);
+    const sections = new Set(app.plots.map((plot) => plot.scene.section).filter((text) => text));
+    if (state.horospheres || state.regions)
+      for (const text of sections) this.legend.append(make("p", { class: "faint" }, text[0].toUpperCase() + text.slice(1) + "."));
   }
 
   namedLegend(column) {

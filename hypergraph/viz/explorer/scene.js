@@ -13,7 +13,7 @@ function decode(packed) {
 
 class Scene {
   constructor(raw) {
-    Object.assign(this, { title: raw.title, note: raw.note, s: raw.s, n: raw.n, classes: raw.classes });
+    Object.assign(this, { title: raw.title, note: raw.note, section: raw.section, s: raw.s, n: raw.n, classes: raw.classes });
     Object.assign(this, { horospheres: raw.horospheres, curves: raw.curves, facts: raw.facts });
     this.half = decode(raw.half);
     this.ids = raw.ids;
