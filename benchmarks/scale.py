@@ -205,6 +205,7 @@ def child_batches(graph: str, threads: int, count: int = 40) -> dict[str, float]
     start = time.perf_counter()
     import torch
     from torch_geometric.nn import GCNConv
+    from torch_geometric.sampler import NodeSamplerInput
 
     from hypergraph.tasks.node_clf import NodeClf
 
@@ -222,9 +223,16 @@ def child_batches(graph: str, threads: int, count: int = 40) -> dict[str, float]
     model = torch.nn.ModuleList([convs, torch.nn.Linear(DIM, task.num_classes)])
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, fused=True)
 
+    counts = []
+
+    def loaded(index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = task.batches.sampler.sample_from_nodes(NodeSamplerInput(None, task.split.train[index]))
+        counts.append((len(found.node), len(found.row)))
+        return task.batches.features(found.node), torch.stack([found.row, found.col])
+
     def gcn(index: torch.Tensor) -> None:
         nodes = task.split.train[index]
-        u, edges, _ = task.batches.around(nodes)
+        u, edges = loaded(index)
         for conv in convs:
             u = conv(u, edges).relu()
         optimizer.zero_grad()
@@ -236,13 +244,14 @@ def child_batches(graph: str, threads: int, count: int = 40) -> dict[str, float]
         for name, step in (
             ("ours", lambda index=index: task._train_batch(index, 1.0)),
             ("gcn", lambda index=index: gcn(index)),
-            ("sample", lambda index=index: task.batches.around(task.split.train[index])),
+            ("sample", lambda index=index: loaded(index)),
         ):
             begin = time.process_time()
             step()
             times[name].append(time.process_time() - begin)
     found = {name: statistics.median(values) for name, values in times.items()}
-    return {"first": first, "GiB": peak(), **found}
+    nodes, edges = (statistics.mean(count[i] for count in counts) for i in (0, 1))
+    return {"first": first, "GiB": peak(), "nodes": nodes, "edges": edges, **found}
 
 
 def arxiv(work: Path, threads: int) -> dict[str, float]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.datasets.names import DATASETS
+from hypergraph.memory import empty
 from hypergraph.sparse import csr_tensor
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ def prepare_rows(x: Tensor, recipe: str, task: str) -> Tensor:
 def _divide_rows(x: Tensor, *, signed: bool) -> Tensor:
     """Divide each row by its sum, or by the sum of absolute values; a row that sums to 0 becomes 0."""
     if x.layout != torch.sparse_csr:
-        total = (x if signed else x.abs()).sum(dim=1, keepdim=True)
-        return torch.where(total == 0, torch.zeros_like(x), x / total)
+        out = empty(x.shape[0], x.shape[1], x)
+        total = (x if signed else torch.abs(x, out=out)).sum(dim=1, keepdim=True)
+        return torch.div(x, torch.where(total == 0, torch.inf, total), out=out)
     crow, col, value = x.crow_indices(), x.col_indices(), x.values()
     row = torch.repeat_interleave(torch.arange(x.shape[0]), crow.diff().long())
     total = torch.zeros(x.shape[0], dtype=x.dtype).index_add_(0, row, value if signed else value.abs())

@@ -228,3 +228,56 @@ def induced(pointer: Ints, row: Ints, nodes: Ints, trees: Ints) -> tuple[Ints, I
                 source[made], target[made], edge[made] = table[slot], local, place
                 made += 1
     return source[:made], target[:made], edge[:made]
+
+
+@kernel
+def normalized(
+    pointer: Ints,
+    degree: Any,
+    nodes: Ints,
+    rows: int,
+    source: Ints,
+    target: Ints,
+    weight: Any,
+    symmetric: bool,
+) -> tuple[Ints, Ints, Any]:
+    """The matrix of :func:`hypergraph.loader.blocks.blocks` for the first ``rows`` of ``nodes``, as CSR.
+
+    ``target`` rises, as :func:`sample` gives it; ``weight`` is empty where all are 1.
+    """
+    crow = np.empty(rows + 1, np.int32)
+    col = np.empty(rows + len(source), np.int32)
+    value = np.empty(rows + len(source), degree.dtype)
+    made, end = 0, 0
+    for row in range(rows):
+        node, begin = nodes[row], end
+        while end < len(target) and target[end] == row:
+            end += 1
+        crow[row], col[made], value[made] = made, row, 1 / degree[node]
+        made += 1
+        scale = (pointer[node + 1] - pointer[node]) / max(end - begin, 1)
+        for place in range(begin, end):
+            given = scale * weight[place] if len(weight) else scale
+            product = degree[node] * (degree[nodes[source[place]]] if symmetric else degree[node])
+            col[made], value[made] = source[place], given / np.sqrt(product)
+            made += 1
+    crow[rows] = made
+    return crow, col, value
+
+
+@kernel
+def transposed(crow: Ints, col: Ints, value: Any, columns: int) -> tuple[Ints, Ints, Any]:
+    """The transpose of a CSR matrix: counted, not sorted."""
+    back = np.zeros(columns + 1, np.int32)
+    for place in range(len(col)):
+        back[col[place] + 1] += 1
+    for column in range(columns):
+        back[column + 1] += back[column]
+    at = back[:-1].copy()
+    rows, values = np.empty_like(col), np.empty_like(value)
+    for row in range(len(crow) - 1):
+        for place in range(crow[row], crow[row + 1]):
+            slot = at[col[place]]
+            at[col[place]] += 1
+            rows[slot], values[slot] = row, value[place]
+    return back, rows, values

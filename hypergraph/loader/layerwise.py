@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
+from hypergraph.loader.blocks import degrees
 from hypergraph.nn.encoders import GCN, HGCN
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
@@ -140,23 +141,12 @@ class _Graph:
             yield start, stop
             start = stop
 
-    def _degrees(self, dtype: torch.dtype) -> Tensor:
-        """The sum of a row, with the self-loop."""
-        if self.weight is None:
-            return self.pointer.diff().to(dtype) + 1
-        total = torch.zeros(self.count, dtype=dtype)
-        for start, stop in self._blocks():
-            first, last = int(self.pointer[start]), int(self.pointer[stop])
-            rows = torch.arange(stop - start).repeat_interleave(self.pointer[start : stop + 1].diff())
-            total[start:stop].index_add_(0, rows, self.weight[first:last].to(dtype))
-        return total + 1
-
     def aggregate(self, h: Tensor, compute: Rows, symmetric: bool = False) -> Tensor:
         """Rows of ``compute(matrix)``, where a matrix is some rows of :math:`D^{-1}(A + I)`.
 
         With ``symmetric`` of :math:`D^{-1/2}(A + I)D^{-1/2}`.
         """
-        degree = self._degrees(h.dtype)
+        degree = degrees(self.pointer, self.weight, h.dtype)
 
         def block(nodes: Tensor) -> Tensor:
             start, stop = int(nodes[0]), int(nodes[-1]) + 1

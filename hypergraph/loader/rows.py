@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from hypergraph.memory import empty
 from hypergraph.sparse import csr_tensor
 
 
@@ -16,7 +17,10 @@ def take_rows(x: Tensor, rows: Tensor) -> Tensor:
             [1., 0., 0.]])
     """
     if x.layout != torch.sparse_csr:
-        return x.index_select(0, rows)
+        if x.dim() != 2 or x.requires_grad:
+            return x.index_select(0, rows)
+        out = empty(len(rows), x.shape[1], x)
+        return torch.index_select(x, 0, rows, out=out)
     crow, col, value = x.crow_indices().long(), x.col_indices(), x.values()
     first, length = crow[rows], crow[rows + 1] - crow[rows]
     pointer = torch.cat([length.new_zeros(1), length.cumsum(0)])

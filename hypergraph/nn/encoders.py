@@ -24,7 +24,7 @@ from hypergraph.nn.adjacency import check_edges, to_edges
 from hypergraph.nn.conv import HGCNConv, HGCNPropagation
 from hypergraph.nn.inputs import check_finite
 from hypergraph.nn.registry import as_space, make_fc
-from hypergraph.sparse import Memo, SparseMatrix, SparseRows
+from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
 Act = str | Callable[[Tensor], Tensor] | None
 
@@ -52,8 +52,9 @@ class Encoder(nn.Module):
 
     Shapes:
         - **input:** features ``(nodes, in_channels)``, dense, ``torch.sparse_csr`` or a
-          :class:`~hypergraph.sparse.SparseMatrix`; a graph, as for :class:`~hypergraph.nn.conv.HGCNConv`;
-          edge weights ``(edges,)`` *(optional)*
+          :class:`~hypergraph.sparse.SparseMatrix`; a graph, as for :class:`~hypergraph.nn.conv.HGCNConv`,
+          or a list of matrices that aggregate, one for each layer and propagation, whose rows are those that
+          the next one takes; edge weights ``(edges,)`` *(optional)*
         - **output:** points ``(nodes, space.ambient(hidden_channels))``
     """
 
@@ -152,8 +153,8 @@ class Encoder(nn.Module):
 
     def after(self, u: Tensor, before: Any) -> Tensor:
         """What goes on to the next layer: the output u of a layer, its input added, with dropout."""
-        if self.residual and isinstance(before, Tensor) and before.shape == u.shape:
-            u = self.space.bound0(u + before)
+        if self.residual and isinstance(before, Tensor) and before.size(1) == u.size(1):
+            u = self.space.bound0(u + before[: len(u)])
         return F.dropout(u, self.hidden_dropout, self.training) if self.hidden_dropout else u
 
     def _clipped(self, x: Any) -> SparseRows:
@@ -268,7 +269,11 @@ class HGCN(Encoder):
             )
         u: Any = self._step("first", x, _lift, self.clip) if traced else self.features(x)
         for i, conv in enumerate(self.layers):
-            before, u = u, conv(u, edge_index, edge_weight, tangent=True)
+            before = u
+            if isinstance(edge_index, list):
+                u = conv((u, None), edge_index[i], tangent=True)
+            else:
+                u = conv(u, edge_index, edge_weight, tangent=True)
             if not traced and i < self.num_layers:
                 u = self.after(u, before)
         return self._step("last", u, _exp0) if traced else self.space.exp0(u)
@@ -379,6 +384,8 @@ class GCN(_Flat):
         if edge_index is None:
             raise InputError("GCN needs a graph: pass edge_index.")
         u: Any = self.features(x)
+        if isinstance(edge_index, list):
+            return self._by_matrices(u, edge_index)
 
         def normalized() -> tuple[Tensor, Tensor]:
             edges, weight = to_edges(edge_index, edge_weight)
@@ -392,4 +399,13 @@ class GCN(_Flat):
             u = self.after(act(self.dropped(conv(u, edges, weight))), u)
         for _ in range(self.propagate):
             u = self.layers[-1].propagate(edges, x=u, edge_weight=weight)
+        return u
+
+    def _by_matrices(self, u: Any, matrices: list[SparseMatrix]) -> Tensor:
+        for conv, act, matrix in zip(self.layers, self.acts, matrices):
+            total = spmm(matrix, conv.lin(u))
+            total = total if conv.bias is None else total + conv.bias
+            u = self.after(act(self.dropped(total)), u)
+        for matrix in matrices[len(self.layers) :]:
+            u = spmm(matrix, u)
         return u

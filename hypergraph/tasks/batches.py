@@ -10,8 +10,10 @@ from torch import Tensor
 from torch_geometric.sampler import NodeSamplerInput
 
 from hypergraph.errors import InputError
+from hypergraph.loader.blocks import blocks, degrees
 from hypergraph.loader.layerwise import ROWS, encode
 from hypergraph.nn.registry import ENCODERS
+from hypergraph.sparse import SparseMatrix
 from hypergraph.tasks.classify import mean_over_processes, processes, share
 from hypergraph.tasks.config import GraphConfig
 from hypergraph.tasks.graph import GraphData
@@ -50,6 +52,7 @@ class Batches:
         hops = config.fanouts if ENCODERS[config.encoder].sees_edges else []
         self.seed = seed
         self.sampler = NeighborSampler((self.pointer.numpy(), self.column.numpy()), hops, seed=seed)
+        self.degree = degrees(self.pointer, data.edge_weight, self._dtype)
 
     def epoch(self, epoch: int, train: Callable[[Tensor, float], float]) -> float:
         """Train one epoch, and give its mean loss.
@@ -72,16 +75,15 @@ class Batches:
             total += train(mine, factor) * len(index)
         return mean_over_processes(total / self.count)
 
-    def around(self, nodes: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The features, edges and weights of what is drawn around some nodes, which are its first."""
+    def around(self, nodes: Tensor) -> tuple[Tensor, list[SparseMatrix]]:
+        """The features of what is drawn around some nodes, and what the layers aggregate with.
+
+        Through the layers, what is around is gone: the encoder gives points of the nodes alone.
+        """
         found = self.sampler.sample_from_nodes(NodeSamplerInput(None, nodes))
-        weight = self.data.edge_weight
-        place: dict[str, Any] = {"device": self.config.device}
-        return (
-            self.features(found.node),
-            torch.stack([found.row, found.col]).to(**place),
-            None if weight is None else weight[found.edge].to(**place, dtype=self._dtype),
-        )
+        symmetric = self.config.encoder == "gcn" or self.config.norm == "symmetric"
+        made = blocks(found, self.pointer, self.degree, self.data.edge_weight, symmetric=symmetric)
+        return self.features(found.node), [matrix.to(self.config.device) for matrix in made]
 
     @property
     def _dtype(self) -> torch.dtype:

@@ -131,8 +131,7 @@ class LinkPred:
         nodes, pairs = torch.cat([self.train_pos[:, index], negatives[:, index]], 1).unique(
             return_inverse=True
         )
-        x, edge_index, edge_weight = self.batches.around(nodes.cpu())
-        _, logits = self.parallel(x, edge_index, pairs, edge_weight)
+        _, logits = self.parallel(*self.batches.around(nodes.cpu()), pairs)
         return step(factor * _loss(logits), self.model, self.optimizer)
 
     @torch.no_grad()

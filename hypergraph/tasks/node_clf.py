@@ -41,7 +41,7 @@ class NodeClassifier(nn.Module):
         space: Space = self.head.space
         return space
 
-    def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+    def embed(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """The points that the head classifies."""
         return self.lift(self.encoder(x, edge_index, edge_weight))
 
@@ -49,11 +49,9 @@ class NodeClassifier(nn.Module):
         """What an encoder gave, in the space of the head."""
         return self.space.lift(z, self.clip) if self.lifts else z
 
-    def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, first: int | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """The points, and their logits; ``first`` asks for so many of them."""
-        z = self.embed(x, edge_index, edge_weight)[:first]
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The points, and their logits."""
+        z = self.embed(x, edge_index, edge_weight)
         return z, self.head(z)
 
 
@@ -151,7 +149,7 @@ class NodeClf:
     def _train_batch(self, index: Tensor, factor: float) -> float:
         assert self.batches is not None
         nodes = self.split.train[index]
-        _, logits = self.parallel(*self.batches.around(nodes), first=len(nodes))
+        _, logits = self.parallel(*self.batches.around(nodes))
         return step(factor * F.cross_entropy(logits, self.y[nodes]), self.model, self.optimizer)
 
     @torch.no_grad()

@@ -46,11 +46,22 @@ def test_link_prediction_learns_in_batches(graph, tmp_path, encoder, fc):
     assert lines(tmp_path / "run")[-1]["loss"] < lines(tmp_path / "run")[0]["loss"]
 
 
-@pytest.mark.parametrize(("encoder", "head"), [("hgcn", "bmlr-l"), ("hnn", "bmlr-p"), ("mlp", "mlr")])
-def test_one_batch_of_everything_is_the_full_batch(graph, encoder, head):
+@pytest.mark.parametrize(
+    ("encoder", "head", "more"),
+    [
+        ("hgcn", "bmlr-l", {}),
+        ("hgcn", "bmlr-p", {"norm": "symmetric", "residual": True}),
+        ("hgcn", "bmlr-p", {"norm": "symmetric", "num_layers": 1, "propagate": 1, "K": -0.1}),
+        ("gcn", "mlr", {"num_layers": 1, "propagate": 1}),
+        ("hnn", "bmlr-p", {}),
+        ("mlp", "mlr", {}),
+    ],
+)
+def test_one_batch_of_everything_is_the_full_batch(graph, encoder, head, more):
     """The same steps on nodes, whatever their order, when every neighbour is there."""
     given = {"dataset": str(graph), "encoder": encoder, "head": head, "dtype": "float64", "device": "cpu"}
-    fanout = {"fanout": "-1,-1"} if encoder == "hgcn" else {}
+    given |= more
+    fanout = {"fanout": "-1,-1"} if encoder in ("hgcn", "gcn") else {}
     torch.set_default_dtype(torch.float64)
     try:
         whole = NodeConfig(**given)
