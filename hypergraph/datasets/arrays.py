@@ -110,8 +110,12 @@ def simplify(
     """The simple undirected graph of edges in any order, one direction or both: one sort, and masks."""
     low, high = np.minimum(source, target), np.maximum(source, target)
     proper = low != high
-    # The last bit is the direction, so that the two of a pair lie side by side.
-    keys = 2 * (low.astype(np.int64) * num_nodes + high) + (source > target)
+    # The last bit is the direction, so that the two of a pair lie side by side; in place, for large graphs.
+    keys = low.astype(np.int64)
+    keys *= num_nodes
+    keys += high
+    keys <<= 1
+    keys += source > target
     keys = keys[proper]
     if weights is None:
         keys.sort()
@@ -119,19 +123,22 @@ def simplify(
         order = np.argsort(keys, kind="stable")
         keys, given = keys[order], np.asarray(weights, dtype=np.float64)[proper][order]
     distinct = _first_of_each(keys)
-    pairs = keys >> 1
-    first = _first_of_each(pairs)
-    edges = np.stack(np.divmod(pairs[first], max(num_nodes, 1)))
+    total = len(keys)
+    keys >>= 1
+    first = _first_of_each(keys)
+    pairs = keys[first]
+    edges = np.empty((2, len(pairs)), np.int64)
+    np.divmod(pairs, max(num_nodes, 1), out=(edges[0], edges[1]))
     if weights is not None:
         starts = first.nonzero()[0]
-        total = np.add.reduceat(given, starts) if len(starts) else np.empty(0)
-        mean = (total / np.diff(np.append(starts, len(keys)))).astype(np.float32)
+        sums = np.add.reduceat(given, starts) if len(starts) else np.empty(0)
+        mean = (sums / np.diff(np.append(starts, total))).astype(np.float32)
     two_way = int(distinct.sum()) - edges.shape[1]
     return SimpleEdges(
         edges,
         None if weights is None else mean,
-        loops=len(proper) - len(keys),
-        repeated=len(keys) - int(distinct.sum()),
+        loops=len(proper) - total,
+        repeated=total - int(distinct.sum()),
         one_way=edges.shape[1] - two_way,
     )
 
@@ -150,9 +157,14 @@ def simple_edges(source: NDArray[Any], target: NDArray[Any], num_nodes: int) -> 
 
 def both_directions(edges: NDArray[np.int64], num_nodes: int) -> NDArray[np.int64]:
     """Both directions of every edge, sorted by source and target: PyG's coalesced ``edge_index``."""
-    keys = np.concatenate([edges[0] * num_nodes + edges[1], edges[1] * num_nodes + edges[0]])
-    keys.sort()
-    return np.stack(np.divmod(keys, max(num_nodes, 1)))
+    low, high = edges.astype(np.int32 if num_nodes < 2**31 else np.int64, copy=False)
+    # SciPy counts where NumPy sorts, and leaves those of a node in their order: the smaller ones, the larger.
+    ends = np.concatenate([high, low]), np.concatenate([low, high])
+    csr = sp.coo_matrix((np.ones(len(ends[0]), np.int8), ends), shape=(num_nodes, num_nodes)).tocsr()
+    both = np.empty((2, csr.nnz), np.int64)
+    both[0] = np.repeat(np.arange(num_nodes, dtype=csr.indices.dtype), np.diff(csr.indptr))
+    both[1] = csr.indices
+    return both
 
 
 def weights_of(

@@ -19,6 +19,7 @@ from hypergraph.limits import require, size
 
 # Text that shrinks more than this is no table of edges: it is made to fill the memory.
 _RATIO, _UNSUSPECTED = 100, 64 << 20
+_BLOCK = 1 << 22  # read at a time: a whole array would be held twice
 
 
 def open_text(path: Path) -> IO[str]:
@@ -78,8 +79,11 @@ def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
     needed = math.prod(shape) * dtype.itemsize
     if min((0, *shape)) < 0 or not 0 <= needed <= length:
         raise InputError(f"{where}: {length} bytes, where an array of shape {shape} takes {needed}.")
-    content = bytearray(stream.read(needed))
-    if len(content) != needed:
-        raise InputError(f"{where}: truncated, {len(content)} of {needed} bytes are there.")
-    flat = np.frombuffer(content, dtype=dtype) if needed else np.empty(0, dtype)
-    return flat.reshape(shape, order="F" if fortran else "C")
+    content = np.empty(needed, np.uint8)
+    read = 0
+    while read < needed and (block := stream.read(min(needed - read, _BLOCK))):
+        content[read : read + len(block)] = np.frombuffer(block, np.uint8)
+        read += len(block)
+    if read != needed:
+        raise InputError(f"{where}: truncated, {read} of {needed} bytes are there.")
+    return content.view(dtype).reshape(shape, order="F" if fortran else "C")
