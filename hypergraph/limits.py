@@ -10,6 +10,7 @@ from hypergraph.errors import InputError
 
 # Of the memory that is there; the rest is for what is made of a thing afterwards.
 SHARE = 0.5
+_GROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
@@ -20,9 +21,11 @@ def available() -> int:
     if len(found) == 1:
         with suppress(AttributeError, ValueError):
             found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    group = Path("/sys/fs/cgroup")
-    with suppress(OSError, ValueError):  # a container's own limit
-        found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    with suppress(OSError, ValueError, KeyError):  # a container's own limit
+        most, used = (int((_GROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        kept = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+        # Files that are kept in memory make room when it is needed.
+        found.append(most - used + int(kept["active_file"]) + int(kept["inactive_file"]))
     return max(min(found), 0)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hypergraph import limits
 from hypergraph.files import atomic_path, atomic_write_text
 
 
@@ -37,3 +38,15 @@ def test_suffix_is_kept_and_mode_follows_the_umask(tmp_path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE((tmp_path / "a.npz").stat().st_mode) == 0o666 & ~mask
+
+
+def test_files_that_a_container_keeps_in_memory_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "_GROUP", tmp_path)
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("900\n")
+    (tmp_path / "memory.stat").write_text("anon 200\nactive_file 300\ninactive_file 400\n")
+    assert limits.available() == 800
+    (tmp_path / "memory.max").write_text("max\n")
+    assert limits.available() > 800

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hypergraph.datasets.labels import natural
 from hypergraph.datasets.stable_random import StableRandom
-from hypergraph.errors import InputError
+from hypergraph.errors import InputError, short
 from hypergraph.files import reading, regular_file
 from hypergraph.limits import require
 
@@ -116,23 +117,23 @@ def load_genome(
     else:
         files = dict.fromkeys(_PARTS, path)
         records = _split(list(_read(path)), split_seed, path)
-    classes = sorted({record.label for record in records["train"]}, key=_natural)
+    classes = sorted({record.label for record in records["train"]}, key=natural)
     if len(classes) < 2:
         raise InputError(
             f"{files['train']}: the training sequences have the one label {classes}; give two or more."
         )
+    index = {label: number for number, label in enumerate(classes)}
     for part in _PARTS:
         for record in records[part]:
-            if record.label not in classes:
+            if record.label not in index:
                 raise InputError(
-                    f"{files[part]}, line {record.line}: label '{record.label}' does not occur in training; "
-                    f"known there: {', '.join(classes)}."
+                    f"{files[part]}, line {record.line}: label '{short(record.label)}' does not occur in "
+                    f"training; known there: {short(', '.join(classes), 400)}."
                 )
     sizes = [len(record.letters) for part in _PARTS for record in records[part]]
     wanted = length or max(len(record.letters) for record in records["train"])
     require(2 * len(sizes) * wanted, f"{path}: {len(sizes):,} sequences of {wanted:,} letters each")
     notices = _length_notices(np.array(sizes), wanted)
-    index = {label: number for number, label in enumerate(classes)}
     train, dev, test = (_stack(records[part], index, wanted) for part in _PARTS)
     return GenomeData(path.stem, tuple(classes), train, dev, test, notices)
 
@@ -175,7 +176,7 @@ def _header(path: Path, row: list[str]) -> dict[str, int]:
     for wanted, spellings in _HEADERS.items():
         places = [place for place, name in enumerate(names) if name in spellings]
         if not places:
-            raise InputError(f"{path}, line 1: no column '{wanted}' in the header '{','.join(row)}'.")
+            raise InputError(f"{path}, line 1: no column '{wanted}' in the header '{short(','.join(row))}'.")
         found[wanted] = places[0]
     return found
 
@@ -227,7 +228,8 @@ def _read_fasta(path: Path) -> Iterator[_Record]:
                     fields = line[1:].replace("|", " ").split()
                     if len(fields) < 2:
                         raise InputError(
-                            f"{path}, line {number}: no label in the header '{line}'; write '>name|label'."
+                            f"{path}, line {number}: no label in the header '{short(line)}'; write "
+                            "'>name|label'."
                         )
                     start, label, lines = number, fields[-1].removeprefix("label="), []
                 elif line and not start:
@@ -294,11 +296,3 @@ def _stack(records: list[_Record], index: dict[str, int], length: int) -> Sequen
     for row, record in zip(codes, records):
         row[: len(record.letters)] = record.letters[:length]
     return Sequences(codes, np.array([index[record.label] for record in records], dtype=np.int64))
-
-
-def _natural(label: str) -> tuple[int, float, str]:
-    """Numbers in their order, before words."""
-    try:
-        return (0, float(label), label)
-    except ValueError:
-        return (1, 0.0, label)

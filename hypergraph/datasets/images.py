@@ -31,6 +31,8 @@ FOLDERS = {
 }
 NAMES = ("digits", *FOLDERS)
 _SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".tif", ".tiff"}
+# Pillow goes by the contents, and would have others run PostScript that is called .png.
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "PPM", "TIFF")
 # Decoded once and kept where all of them take no more than this; else decoded batch by batch.
 _KEEP_BYTES = 2 << 30
 TEST_SHARE = 0.2
@@ -185,7 +187,7 @@ def _split(labels: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDA
 def _cifar(name: str, names: Path, num_classes: int, parts: Sequence[MemoryImages]) -> ImageData:
     classes: Sequence[str] = [str(label) for label in range(num_classes)]
     if names.suffix == ".txt" and names.is_file():
-        classes = names.read_text(encoding="utf-8").split()
+        classes = _text(names).split()
     elif names.is_file():
         key = "label_names" if num_classes == 10 else "fine_label_names"
         meta = restricted_load(names, set(ARRAYS), aliases=ARRAYS)
@@ -230,6 +232,8 @@ def _cifar_pickled(paths: Sequence[Path], num_classes: int) -> MemoryImages:
                 f"{path}: truncated, {len(numbers)} labels and pixels of shape {images.shape}; "
                 "download it again."
             )
+        if numbers.dtype.kind not in "iu":
+            raise InputError(f"{path}: labels that are no whole numbers; download it again.")
         _check_labels(path, numbers, num_classes)
         pixels.append(images.reshape(-1, 3, 32, 32))
         labels.append(numbers.astype(np.int64))
@@ -260,6 +264,11 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+
+
+def _text(path: Path) -> str:
+    with reading(path, "a text file in UTF-8"):
+        return _bytes(path).decode("utf-8")
 
 
 def _class_folders(name: str, folder: Path, size: int, seed: int) -> ImageData:
@@ -312,7 +321,7 @@ def _annotated(annotations: Path, classes: tuple[str, ...]) -> tuple[list[Path],
     """Tiny-ImageNet's validation set: a line of file name and class for each image."""
     index = {label: number for number, label in enumerate(classes)}
     paths, labels = [], []
-    for number, line in enumerate(annotations.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_text(annotations).splitlines(), 1):
         fields = line.split("\t")
         if len(fields) < 2:
             raise InputError(f"{annotations}, line {number}: not a file name and a class with a tab between.")
@@ -345,7 +354,7 @@ def decode(path: Path, size: int) -> NDArray[np.uint8]:
         raise InputError("Image files need Pillow: pip install 'hypergraph[image]'.") from None
     regular_file(path)
     try:
-        with Image.open(path) as image, _one_at_a_time(image.width * image.height, path):
+        with Image.open(path, formats=_FORMATS) as image, _one_at_a_time(image.width * image.height, path):
             square = ImageOps.fit(image.convert("RGB"), (size, size), Image.Resampling.BILINEAR)
     except InputError:
         raise

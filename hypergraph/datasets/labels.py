@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -53,11 +54,12 @@ def encode_labels(values: Any, where: str, node: Where) -> tuple[NDArray[np.int6
 
 
 def natural(name: str) -> tuple[int, float, str]:
-    """The order of names: numbers in theirs, before words."""
+    """The order of names: numbers in theirs, before words; nan, which has no place among them, is a word."""
     try:
-        return (0, float(name), name)
+        number = float(name)
     except ValueError:
-        return (1, 0.0, name)
+        number = math.nan
+    return (1, 0.0, name) if math.isnan(number) else (0, number, name)
 
 
 def _word(label: Any) -> str:

@@ -48,8 +48,11 @@ def _run(number: int, head: str, runs: Path, given: dict[str, Any]) -> Result:
     from hypergraph.tasks import runner
     from hypergraph.tasks.classify_config import GenomeConfig
     from hypergraph.tasks.config import settle
+    from hypergraph.tasks.run import Run
 
     folder = runs / f"classes-{number}-{head}"
+    if (folder / "config.toml").is_file():
+        Run.open(folder).check_given(given)
     if (folder / "result.json").is_file():
         return Result.read(folder)
     data = simulate_species(number, length=LENGTH, sizes=SIZES)

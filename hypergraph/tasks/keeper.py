@@ -97,19 +97,9 @@ class Keeper:
             checkpoint.load_model(task.model, checkpoint.under("model.", tensors), self.path)
             checkpoint.load_random_state(checkpoint.under("random.", tensors))
             if _first_rank():
-                self._keep_metrics(state["metrics"], remedy)
+                self._kept = metrics_before(self.folder, state, remedy)
+                self._digest, self._bytes = hashlib.sha256(self._kept), len(self._kept)
         return progress, best
-
-    def _keep_metrics(self, known: dict[str, Any], remedy: str) -> None:
-        """The metrics up to the checkpoint; what a killed run wrote beyond it is cut off."""
-        path, length = self.folder / "metrics.jsonl", int(known["bytes"])
-        if length:
-            regular_file(path)
-            with path.open("rb") as file:
-                self._kept = file.read(length)
-        self._digest, self._bytes = hashlib.sha256(self._kept), len(self._kept)
-        if self._digest.hexdigest() != known["sha256"]:
-            raise InputError(f"{path}: damaged (it is not what the checkpoint goes on from); {remedy}.")
 
     def save(
         self, task: Trainable, progress: Progress, best: dict[str, Tensor], *, force: bool = False
@@ -154,6 +144,18 @@ class Keeper:
         if self._log is not None:
             self._log.close()
             self._log = None
+
+
+def metrics_before(folder: Path, state: dict[str, Any], remedy: str) -> bytes:
+    """The metrics up to a checkpoint, as they were then; what a killed run wrote beyond it is cut off."""
+    path, kept = folder / "metrics.jsonl", b""
+    if length := int(state["metrics"]["bytes"]):
+        regular_file(path)
+        with path.open("rb") as file:
+            kept = file.read(length)
+    if hashlib.sha256(kept).hexdigest() != state["metrics"]["sha256"]:
+        raise InputError(f"{path}: damaged (it is not what the checkpoint goes on from); {remedy}.")
+    return kept
 
 
 def _progress(state: dict[str, Any]) -> Progress:

@@ -87,12 +87,13 @@ def _fitted(cls: Any, run: Run, seed: int, graph: Any, data: Any, say: Callable[
     if not hasattr(cls, "fitted"):
         raise InputError(f"{run.path}: a run of {run.config.task}; --dataset is for graphs.")
     from hypergraph.datasets import load_graph
+    from hypergraph.datasets.reading import load_numpy
 
     other = load_graph(graph, data=data, task="node" if run.config.task == "node-clf" else "link")
     found = run.seed_result(seed) or {}
     with reading(run.path / "seeds" / str(seed) / "result.json", "the result of a seed"):
         kept = found["about"]
-        ids = np.load(run.seed_folder(seed) / "embedding.npz", allow_pickle=False)["node"]
+        ids = load_numpy(run.whole("embedding.npz", seed))["node"]
     loaded = cls.fitted(run.config, kept, ids, other)
     known = set(map(str, ids.tolist()))
     new = sum(str(node) not in known for node in loaded.ids.tolist())

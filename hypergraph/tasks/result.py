@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
@@ -95,6 +95,7 @@ class Result:
             del values["summary"]
             result = cls(**values, folder=folder)
             result._check()
+            result._check_run(remedy)
             return result
 
     def _check(self) -> None:
@@ -116,6 +117,26 @@ class Result:
         if self.model_seed not in [seed["seed"] for seed in self.seeds]:
             raise ValueError(f"no seed {self.model_seed}")
         json.dumps([self.summary, self.mean, self.values(part="val")])
+
+    def _check_run(self, remedy: str) -> None:
+        """Refuse the result of another run than that of the ``config.toml`` beside it."""
+        if not (self.folder / "config.toml").exists():
+            return
+        from hypergraph.tasks.config import renamed
+        from hypergraph.tasks.run import Run
+
+        run = Run.open(self.folder)
+        ours = {"task": run.config.task, "data_sha256": run.data_sha256, **run.config.to_dict()}
+        found = {"task": self.task, "data_sha256": self.data_sha256, **renamed(self.config)}
+        # A setting that did not exist when it was written had the value that is now the default.
+        defaults = {entry.name: entry.default for entry in fields(run.config)}
+        for name in sorted(ours.keys() | found.keys()):
+            here, there = ours.get(name), found.get(name, defaults.get(name))
+            if here != there:
+                raise InputError(
+                    f"{self.folder / 'result.json'}: of a run with {name} = {there}, config.toml has "
+                    f"{name} = {here}; {remedy}."
+                )
 
     def headline(self) -> str:
         """One line: the test metric over the seeds."""

@@ -288,9 +288,14 @@ def _check_empty(path: Path) -> None:
         )
 
 
+# The folders that a run writes into, those of logs included.
+_FOLDERS = ("seeds", "tensorboard", "wandb")
+
+
 def _check_links(path: Path) -> None:
-    """Refuse links below ``seeds/``: a folder from elsewhere must not say where we write."""
-    for entry in (path / "seeds", *(path / "seeds").rglob("*")):
+    """Refuse links in the folders of a run: one from elsewhere must not say where we write."""
+    folders = [path / name for name in _FOLDERS]
+    for entry in (*folders, *(inside for folder in folders for inside in folder.rglob("*"))):
         if entry.is_symlink():
             raise InputError(
                 f"{entry}: a symbolic link, and a run writes into its own folder alone; delete the link, "

@@ -37,21 +37,41 @@ def damaged(run: Run) -> list[str]:
     said = run.damaged() if finished else []
     for seed in run.config.all_seeds:
         try:
-            said += run.damaged(seed) if run.seed_result(seed) else []
+            if run.seed_result(seed):
+                said += run.damaged(seed)
+            else:
+                _history(run, seed)
         except InputError as error:
             said.append(str(error))
     return said
 
 
 def _last_epoch(run: Run, seed: int) -> dict[str, Any]:
-    """The last metrics that an unfinished seed wrote."""
+    """How far a seed is; of an unfinished one the metrics of its last checkpoint."""
     try:
         if result := run.seed_result(seed):
             return {"finished": True, "epochs": result.get("epochs")}
-        lines = read_text(run.seed_folder(seed) / "metrics.jsonl").splitlines()
-        return {"finished": False, "last": json.loads(lines[-1])}
-    except (IndexError, ValueError):  # none yet, half a line, or a damaged file, of which more is said
+        return {"finished": False, "last": json.loads(_history(run, seed)[-1])}
+    except (IndexError, ValueError):  # none yet, or a damaged file, of which more is said
         return {"finished": False}
+
+
+def _history(run: Run, seed: int) -> list[bytes]:
+    """The lines of metrics that an unfinished seed has up to its checkpoint."""
+    folder, remedy = run.seed_folder(seed), run.remedy(seed)
+    path = folder / "checkpoint.safetensors"
+    if not path.exists():
+        return []
+    from hypergraph.tasks import checkpoint
+    from hypergraph.tasks.keeper import metrics_before
+
+    try:
+        with reading(path, "a checkpoint written by hypergraph", remedy):
+            return metrics_before(folder, checkpoint.load(path, remedy)[1], remedy).splitlines()
+    except InputError:
+        if not path.exists():  # the seed was finished a moment ago
+            return []
+        raise
 
 
 def show(path: Path) -> list[str]:

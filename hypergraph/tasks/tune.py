@@ -7,7 +7,7 @@ import json
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from hypergraph.errors import InputError
-from hypergraph.files import atomic_write_text
+from hypergraph.files import atomic_write_text, is_part, reading, sweep
 from hypergraph.progress import progress
+from hypergraph.tasks import lock
 from hypergraph.tasks.config import Config, read_toml
 from hypergraph.tasks.executors import check_backend, executor
 from hypergraph.tasks.keeper import Forgetful
@@ -84,9 +85,31 @@ def tune(
         )
     if not space:
         raise InputError("Nothing to search; name a setting, such as --search lr=1e-3:1e-1:log.")
-    KINDS[config.task].load_task().load(config)  # mistakes are found here, before a folder is made
-    study = _open(optuna, folder, config, space)
-    say(f"Study: {folder}")
+    task = KINDS[config.task].load_task()
+    data = task.fingerprint(task.load(config))  # mistakes are found here, before a folder is made
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(lock.hold(folder, patience=0))
+            study = _open(optuna, folder, config, space, data)
+        except OSError as error:
+            raise InputError(
+                f"{folder}: the study cannot be written ({error.strerror}); use --out."
+            ) from error
+        say(f"Study: {folder}")
+        return _search(study, config, space, folder, trials, jobs, backend)
+
+
+def _search(
+    study: Study,
+    config: Config,
+    space: Mapping[str, Choice | Range],
+    folder: Path,
+    trials: int,
+    jobs: int,
+    backend: str,
+) -> Tuned:
+    """Run the trials that are left of a study that is held, and write what was found."""
     with progress("tune", trials) as bar:
         search = _Search(study, config, space, trials, bar)
         try:
@@ -113,29 +136,43 @@ def _optuna() -> Any:
     return optuna
 
 
-def _open(optuna: Any, folder: Path, config: Config, space: Mapping[str, Choice | Range]) -> Study:
+def _open(optuna: Any, folder: Path, config: Config, space: Mapping[str, Choice | Range], data: str) -> Study:
     """The study of a folder; a new one where there is none, the same one where it was interrupted."""
     document = {"task": config.task, "search": describe(space), "config": config.to_dict()}
     path = folder / "config.toml"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            if any(folder.iterdir()):
-                raise InputError(f"{folder}: not empty, and not a study; choose another folder with --out.")
-            atomic_write_text(path, tomli_w.dumps(document))
-    except OSError as error:
-        raise InputError(f"{folder}: the study cannot be written ({error.strerror}); use --out.") from error
-    if read_toml(path) != json.loads(json.dumps(document)):
+    if not path.exists():
+        if any(entry.name != lock.NAME and not is_part(entry) for entry in folder.iterdir()):
+            raise InputError(f"{folder}: not empty, and not a study; choose another folder with --out.")
+        sweep(folder)
+        atomic_write_text(path, tomli_w.dumps({**document, "data": {"sha256": data}}))
+    known = read_toml(path)
+    if known.pop("data", {"sha256": data}) != {"sha256": data}:  # earlier versions did not keep it
+        raise InputError(
+            f"{folder}: the dataset {config.dataset} is not the one this study was made with; restore it, or "
+            "choose another folder with --out."
+        )
+    if known != json.loads(json.dumps(document)):
         raise InputError(
             f"{folder}: a study with other settings or another search; choose another folder with --out."
         )
-    study = optuna.create_study(
-        study_name="tune",
-        storage=f"sqlite:///{folder / 'study.db'}",
-        load_if_exists=True,
-        direction="maximize",
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
-    )
+    # SQLite would take a broken link for a file to be made where it points.
+    for name in ("study.db", "study.db-journal"):
+        if (folder / name).is_symlink():
+            raise InputError(
+                f"{folder / name}: a symbolic link, and a study writes into its own folder alone."
+            )
+    with reading(
+        folder / "study.db", "a study", "restore it from a copy, or choose another folder with --out"
+    ):
+        study = optuna.create_study(
+            study_name="tune",
+            storage=f"sqlite:///{folder / 'study.db'}",
+            load_if_exists=True,
+            direction="maximize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
+        )
+        for trial in study.get_trials(deepcopy=False):
+            _check_trial(trial, space)
     # Another seed after each call: the same one would suggest again what it suggested first.
     study.sampler = optuna.samplers.TPESampler(
         seed=len(study.get_trials(deepcopy=False)), multivariate=True, constant_liar=True
@@ -145,6 +182,23 @@ def _open(optuna: Any, folder: Path, config: Config, space: Mapping[str, Choice 
         study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
         study.enqueue_trial(trial.params)
     return study
+
+
+def _check_trial(trial: Any, space: Mapping[str, Choice | Range]) -> None:
+    """Raise where a trial is not what we write: its score and its settings are in the study twice."""
+    from optuna.trial import FixedTrial, TrialState
+
+    known = trial.user_attrs
+    if "scores" in known and trial.intermediate_values.get(len(known["scores"])) != statistics.fmean(
+        known["scores"]
+    ):
+        raise ValueError(f"the score of trial {trial.number} is not the mean over its seeds")
+    if trial.state == TrialState.COMPLETE and trial.value != statistics.fmean(known["scores"]):
+        raise ValueError(f"the score of trial {trial.number} is not the mean over its seeds")
+    if "settings" in known:
+        fixed = FixedTrial(trial.params, trial.number)
+        if known["settings"] != {name: part.suggest(fixed, name) for name, part in space.items()}:
+            raise ValueError(f"the settings of trial {trial.number} are not those that were suggested")
 
 
 class _Search:

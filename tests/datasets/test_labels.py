@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch_geometric.datasets import KarateClub
 
 from hypergraph.datasets import edge_lists, load_graph, node_split
 from hypergraph.datasets.arrays import simplify
-from hypergraph.datasets.labels import encode_labels
+from hypergraph.datasets.labels import encode_labels, natural
 from hypergraph.errors import InputError
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks.config import NodeConfig
@@ -125,3 +126,9 @@ def test_pyarrow_reads_the_same_edges(tmp_path: Path, monkeypatch: pytest.Monkey
     for wrong in ("a,b,1\nc,d\n", "a,b,1\nc,,2\n", "a,b,1\nc,d,x\n", "a,b,1\n# d,e,1\n"):
         path.write_text(wrong)
         assert edge_lists._by_arrow(path, ",") is None  # the other way says what is wrong, and where
+
+
+def test_nan_has_a_place_among_the_classes() -> None:
+    """Neither below nor above a number, it would leave the order to the hashes of the words."""
+    orders = {tuple(sorted(words, key=natural)) for words in permutations(["3", "-nan", "1", "x", "2"])}
+    assert orders == {("1", "2", "3", "-nan", "x")}

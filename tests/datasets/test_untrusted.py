@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
 import pickle
+import resource
 import struct
 import zipfile
 import zlib
@@ -19,9 +21,9 @@ import torch
 from torch_geometric.data import Data, HeteroData
 
 from hypergraph import limits
-from hypergraph.datasets import load_graph
+from hypergraph.datasets import load_graph, unpickle
 from hypergraph.datasets.genomes import load_genome
-from hypergraph.datasets.images import load_images
+from hypergraph.datasets.images import decode, load_images
 from hypergraph.datasets.unpickle import ARRAYS, InertArray, InertType, restricted_load
 from hypergraph.errors import InputError
 from hypergraph.tasks.classify_config import GenomeConfig
@@ -76,13 +78,82 @@ def test_numpys_own_classes_are_never_made_of_a_pickle(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"\x80\x04Nr\xff\xff\xff\x10.", b"Np4294967295\n.", b"\x80\x05\x96" + b"\xff" * 7 + b"\x0f."]
+    "content",
+    [b"\x80\x04Nr\xff\xff\xff\x10.", b"Np4294967295\n.", b"\x80\x05\x96" + b"\xff" * 7 + b"\x0f."],
 )
-def test_a_size_that_the_file_cannot_fill_is_refused(tmp_path: Path, content: bytes) -> None:
-    """A memo of nine bytes takes 4.4 GB in Python's own unpickler."""
+def test_a_size_that_the_file_cannot_fill_takes_nothing(tmp_path: Path, content: bytes) -> None:
+    """A memo of nine bytes takes 4.4 GB in Python's unpickler in C."""
     (tmp_path / "memo").write_bytes(content)
-    with pytest.raises(InputError, match="memo: not a readable pickle"):
-        restricted_load(tmp_path / "memo", set())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with contextlib.suppress(InputError):
+        assert restricted_load(tmp_path / "memo", set()) is None
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + (1 << 20)
+
+
+# A number, then 60 times a tuple that holds the last one twice.
+TWICE = b"K\x01" + b"2\x86" * 60
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"}%sK\x01s." % TWICE,
+        b"}(%sK\x01u." % TWICE,
+        b"(%sK\x01d." % TWICE,
+        b"\x8f(%s\x90." % TWICE,
+        b"(%s\x91." % TWICE,
+        b"}X\x04\x00\x00\x00datacnumpy\nndarray\n)R(K\x01)cnumpy\ndtype\n(%stR\x89NtbsX\x06\x00\x00\x00labels]s."
+        % TWICE,
+    ],
+    ids=["item", "items", "dict", "set", "frozenset", "name of a type"],
+)
+def test_what_takes_for_ever_to_hash_or_to_print_is_refused(tmp_path: Path, content: bytes) -> None:
+    for name in ("data_batch_1", "test_batch"):
+        (tmp_path / name).write_bytes(b"\x80\x04" + content)
+    with pytest.raises(InputError, match=r"data_batch_1: (not a readable pickle|damaged)"):
+        load_images(tmp_path)
+
+
+def test_a_pickle_of_too_many_parts_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpickle, "_MOST", 1000)
+    (tmp_path / "many").write_bytes(b"\x80\x02]" + b"N0" * 600 + b".")
+    with pytest.raises(InputError, match="more than 1,000 parts"):
+        restricted_load(tmp_path / "many", set())
+
+
+@pytest.mark.parametrize("label", [float("nan"), 0.5])
+def test_labels_that_are_no_whole_numbers_are_refused(tmp_path: Path, label: float) -> None:
+    content = {"data": np.zeros((2, 3072), np.uint8), "labels": np.array([label, 1.0])}
+    text = pickle.dumps(content, 3).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    for name in ("data_batch_1", "test_batch"):
+        (tmp_path / name).write_bytes(text)
+    with pytest.raises(InputError, match="labels that are no whole numbers"):
+        load_images(tmp_path)
+
+
+def test_postscript_that_is_called_an_image_is_not_run(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    (tmp_path / "0.png").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n0 0 moveto showpage\n%%EOF\n"
+    )
+    with pytest.raises(InputError, match="cannot identify image file"):
+        decode(tmp_path / "0.png", 8)
+
+
+@pytest.mark.parametrize("name", ["batches.meta.txt", "val/val_annotations.txt"])
+def test_names_of_classes_that_fill_the_memory_are_refused(tmp_path: Path, name: str) -> None:
+    """A file of a tebibyte, none of which is on the disk."""
+    for part in ("train/a", "train/b", "val"):
+        (tmp_path / part).mkdir(parents=True)
+    for path in ("train/a/0.png", "train/b/0.png"):
+        (tmp_path / path).touch()
+    if name == "batches.meta.txt":
+        for part in ("data_batch_1.bin", "test_batch.bin"):
+            (tmp_path / part).write_bytes(bytes(3073))
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InputError, match=r"\.txt would take 3.0 TiB of memory"):
+        load_images(tmp_path)
 
 
 def test_labels_that_nest_are_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from hypergraph.files import sweep
 from hypergraph.tasks import checkpoint, keeper, node_classification, run, runner
 from hypergraph.tasks.compare import compare
 from hypergraph.tasks.config import tomllib
+from hypergraph.tasks.listing import list_runs
 from hypergraph.tasks.node_clf import NodeClf
 from hypergraph.tasks.predict import predict
 from hypergraph.tasks.result import Result
@@ -175,6 +177,44 @@ def test_a_damaged_checkpoint_is_not_resumed(broken: Path, finished: Result, tmp
     assert numbers(node_classification(resume=folder, jobs=1)) == numbers(finished)
 
 
+def test_show_says_of_an_unfinished_seed_what_its_checkpoint_holds(broken: Path, tmp_path: Path) -> None:
+    folder = copied(broken, tmp_path / "run")
+    path = folder / "seeds" / "1" / "metrics.jsonl"
+    last = describe(folder)["seeds"]["1"]["last"]
+    assert last == json.loads(path.read_text().splitlines()[-1]) and not describe(folder)["damaged"]
+    with path.open("a") as file:
+        file.write('{"epoch": 99, "loss": 7')  # being written, or cut off
+    assert describe(folder)["seeds"]["1"]["last"] == last
+    path.write_text(path.read_text().replace('"loss": ', '"loss": 9'))
+    assert describe(folder)["seeds"]["1"] == {"finished": False}
+    assert [text for text in describe(folder)["damaged"] if "metrics.jsonl: damaged" in text]
+    flip(folder / "seeds" / "1" / "checkpoint.safetensors", 30_000)
+    assert "checkpoint.safetensors: damaged" in show(folder)[0]
+
+
+def test_a_ctrl_c_is_no_damage(tmp_path: Path) -> None:
+    """At any moment of reading a checkpoint."""
+    path, armed = tmp_path / "checkpoint.safetensors", [False]
+    checkpoint.save(path, {f"t{i}": torch.ones(4) for i in range(1500)}, {})
+
+    def interrupt(number: int, frame: object) -> None:
+        if armed[0]:
+            armed[0] = False
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    for i in range(20):
+        try:
+            armed[0] = True
+            signal.setitimer(signal.ITIMER_VIRTUAL, 1e-3 * (i + 1))
+            checkpoint.load(path)
+            armed[0] = False
+        except KeyboardInterrupt:
+            pass
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
 @pytest.mark.parametrize("damage", ["emptied", "cut", "changed", "deleted"])
 def test_a_damaged_history_is_not_continued(broken: Path, tmp_path: Path, damage: str) -> None:
     folder = copied(broken, tmp_path / "run")
@@ -192,10 +232,13 @@ def test_links_are_not_followed(broken: Path, finished: Result, tmp_path: Path) 
     victim = tmp_path / "victim"
     victim.write_bytes((broken / "seeds" / "1" / "metrics.jsonl").read_bytes() + b"precious\n")
     before = victim.read_bytes()
-    for name in ("seeds/1/metrics.jsonl", "seeds/1/checkpoint.safetensors", "seeds/1", "seeds"):
+    names = ("seeds/1/metrics.jsonl", "seeds/1/checkpoint.safetensors", "seeds/1", "seeds")
+    for name in (*names, "tensorboard", "tensorboard/seed-1", "wandb"):
         folder = copied(broken, tmp_path / "run")
         path = folder / name
-        (shutil.rmtree if path.is_dir() else os.unlink)(path)
+        path.parent.mkdir(exist_ok=True)
+        if path.exists():
+            (shutil.rmtree if path.is_dir() else os.unlink)(path)
         path.symlink_to(victim)
         with pytest.raises(InputError, match="a symbolic link"):
             node_classification(resume=folder, jobs=1)
@@ -411,6 +454,19 @@ def test_a_seed_belongs_to_its_settings(finished: Result, graph: Path, tmp_path:
     (folder / "result.json").unlink()
     with pytest.raises(InputError, match=r"a run with lr = 0.3, this run has lr = 0.01; delete the"):
         node_classification(resume=folder)
+
+
+def test_a_result_belongs_to_its_settings(finished: Result, graph: Path, tmp_path: Path) -> None:
+    """That of another run says in nobody's table what this run found; it is made anew."""
+    other = node_classification(graph, seeds=2, lr=0.3, **SETTINGS, out=tmp_path / "other")
+    folder = copied(finished.folder, tmp_path / "runs" / "run")
+    shutil.copy(other.folder / "result.json", folder / "result.json")
+    sentence = r"result.json: of a run with lr = 0.3, config.toml has lr = 0.01; if the seeds"
+    for action in (show, describe, Result.read, lambda path: compare([finished.folder, path])):
+        with pytest.raises(InputError, match=sentence):
+            action(folder)  # type: ignore[operator]
+    assert "lr = 0.3" in list_runs(tmp_path / "runs")[0]["result"]
+    assert numbers(node_classification(resume=folder)) == numbers(finished)
 
 
 def test_a_seed_of_an_older_version_lacks_settings(finished: Result) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -206,3 +208,55 @@ def test_the_winner_becomes_a_preset(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (
         preset("node-clf", "cora", "poincare", "bmlr-p")["dropout"] == 0.2
     )  # the package's own are as before
+
+
+def test_of_two_searches_in_one_folder_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second would take the first one's trials for interrupted ones."""
+    folder, said = tmp_path / "study", []
+
+    def scored(config: NodeConfig, seed: int) -> float:
+        with pytest.raises(InputError, match="another process is working on this") as refused:
+            tune(short(), SPACE, folder=folder, trials=2)
+        said.append(str(refused.value))
+        return config.lr
+
+    monkeypatch.setattr(module, "validate", scored)
+    assert tune(short(), SPACE, folder=folder, trials=2).trials == 2 and len(said) == 4
+
+
+def test_a_study_belongs_to_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "study"
+    monkeypatch.setattr(module, "validate", lambda config, seed: config.lr)
+    tune(short(), SPACE, folder=folder, trials=1)
+    path = folder / "config.toml"
+    text = path.read_text()
+    path.write_text(text.replace('sha256 = "', 'sha256 = "0'))
+    with pytest.raises(InputError, match="disease is not the one this study was made with"):
+        tune(short(), SPACE, folder=folder, trials=2)
+    path.write_text(text[: text.index("[data]")])  # of an earlier version
+    assert tune(short(), SPACE, folder=folder, trials=2).trials == 2
+
+
+def test_a_damaged_study_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "study"
+    monkeypatch.setattr(module, "validate", lambda config, seed: config.lr)
+    tune(short(), SPACE, folder=folder, trials=2)
+    whole, path = (folder / "study.db").read_bytes(), folder / "study.db"
+    for column, table in (("value", "trial_values"), ("param_value", "trial_params")):
+        path.write_bytes(whole)
+        with contextlib.closing(sqlite3.connect(path)) as study, study:
+            study.execute(f"UPDATE {table} SET {column} = {column} + 0.001")
+        with pytest.raises(InputError, match=r"study.db: damaged, or not a study .*of trial 0"):
+            tune(short(), SPACE, folder=folder, trials=2)
+    for content in (b"", b"nonsense" * 1000, whole[: len(whole) // 2], bytes(len(whole))):
+        path.write_bytes(content)
+        if content:
+            with pytest.raises(InputError, match=r"study.db: damaged, or not a study"):
+                tune(short(), SPACE, folder=folder, trials=2)
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="a symbolic link"):
+        tune(short(), SPACE, folder=folder, trials=2)
+    assert not (tmp_path / "elsewhere").exists()
