@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from hypergraph.cli.app import app
+from hypergraph.cli.startup import start_quickly
 from hypergraph.errors import sentence, short
 
 for _part in (
@@ -31,6 +32,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
+    start_quickly()
     try:
         code = app(prog_name="hypergraph", standalone_mode=False)
         sys.stdout.flush()

@@ -33,6 +33,7 @@ PROBE_BYTES = 16 * 2**20
 
 # What a seed leaves beside its ``result.json``.
 SEED_FILES = ("metrics.jsonl", "model.safetensors", "embedding.npz")
+CURVE = 10  # epochs: fewer are read off a table, and to draw them takes longer than to train them
 
 
 @dataclass(frozen=True)
@@ -219,9 +220,10 @@ class Run:
         for name in ("model.safetensors", "embedding.npz"):
             with atomic_path(self.path / name) as part:
                 shutil.copyfile(self.seed_folder(result.model_seed) / name, part)
-        from hypergraph.viz.training import plot_curves
+        if len(lines) >= CURVE * len(found):
+            from hypergraph.viz.training import plot_curves
 
-        plot_curves(self.path / "metrics.jsonl", self.path / "curves.png")
+            plot_curves(self.path / "metrics.jsonl", self.path / "curves.png")
         made = (*SEED_FILES, "curves.png", *(f"seeds/{seed}/result.json" for seed in found))
         result.files = {name: sha256(self.path / name) for name in made if (self.path / name).exists()}
         text = json.dumps(seal(result.to_dict()), indent=2) + "\n"
