@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
+
+LITTLE = 20_000  # arcs: until then Python is done sooner than the compiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -19,3 +22,14 @@ def kernel(function: Function) -> Function:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:
         return njit(nogil=True)(function)
+
+
+def linear_kernel(function: Function) -> Function:
+    """A kernel in time linear in its second array, the arcs of a graph; plain Python where they are few."""
+    compiled = kernel(function)
+
+    @functools.wraps(function)
+    def choose(indptr: Any, indices: Any, *more: Any) -> Any:
+        return (function if len(indices) <= LITTLE else compiled)(indptr, indices, *more)
+
+    return cast(Function, choose)

@@ -1,4 +1,4 @@
-"""What the command line puts off: nothing of it is needed by a short run, and all of it is there when asked for."""
+"""What the command line puts off is not needed by a short run, and there when it is asked for."""
 
 from __future__ import annotations
 

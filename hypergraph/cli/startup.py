@@ -1,7 +1,7 @@
 """A quick start: torch and PyG import much that no command uses.
 
-PyG imports torch's compiler, numba and all of its datasets, and torch's optimisers import the compiler to step
-out of its way: half of what a short command would take. Here these wait until something of them is asked for.
+PyG imports torch's compiler, numba and all of its datasets, and torch's optimisers import the compiler to
+step out of its way: half of what a short command would take. Here they wait until they are used.
 """
 
 from __future__ import annotations

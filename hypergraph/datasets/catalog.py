@@ -120,7 +120,6 @@ class Cora(Planetoid):
             super()._process()
         else:
             self._graph = read_cora()
-            self._graph.provenance["version"] = VERSION
 
 
 class PubMed(Planetoid):

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergraph.datasets.arrays import GraphArrays
+from hypergraph.datasets.cache import VERSION
 from hypergraph.datasets.names import DATASETS
 from hypergraph.datasets.planetoid import read_planetoid
 from hypergraph.datasets.reading import load_numpy
@@ -68,6 +69,7 @@ def read_cora() -> GraphArrays:
             "source": "package",
             "url": source_of("cora", "node").url,
             "sha256": json.loads(arrays["sources"].item()),
+            "version": VERSION,
         },
     )
 

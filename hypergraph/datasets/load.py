@@ -6,14 +6,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hypergraph.datasets.catalog import PUBLISHED, SimulatedDisease
+import numpy as np
+import scipy.sparse as sp
+
 from hypergraph.datasets.disk import is_graph_folder, load_folder
-from hypergraph.datasets.names import OGB, TASKS, unknown_dataset
-from hypergraph.datasets.sources import require_folder
+from hypergraph.datasets.names import DATASETS, OGB, TASKS, unknown_dataset
+from hypergraph.datasets.sources import given_files, require_folder, source_of
 from hypergraph.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+    from hypergraph.datasets.arrays import GraphArrays
 
 
 def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None, task: str = "node") -> Data:
@@ -37,32 +41,64 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
     if not isinstance(name_or_path, (str, os.PathLike)):
         return _from_object(name_or_path)
     name = os.fspath(name_or_path)
+    arrays = _arrays(name, data, task)
+    if arrays is not None:
+        return arrays.to_data()
+    if name not in DATASETS:
+        return load_folder(Path(name), task)
+    from hypergraph.datasets.catalog import PUBLISHED
+
+    return PUBLISHED[name](data=data, task=task)[0]
+
+
+def load_adjacency(
+    name: str, *, data: str | os.PathLike[str] | None = None
+) -> tuple[sp.csr_matrix, list[str] | None, bool]:
+    """The edges of a graph, the ids of its nodes, and whether it has weights; mostly without torch."""
+    arrays = _arrays(name, data, "node")
+    if arrays is None:
+        graph = load_graph(name, data=data)
+        source, target = graph.edge_index.numpy()
+        count, ids, weights = int(graph.num_nodes or 0), graph.get("node_ids"), graph.get("edge_weight")
+    else:
+        source, target = np.concatenate([arrays.edges, arrays.edges[::-1]], axis=1)
+        count, ids, weights = arrays.num_nodes, arrays.ids, arrays.weights
+    ones = np.ones(len(source), np.int8)
+    return sp.csr_matrix((ones, (source, target)), shape=(count, count)), ids, weights is not None
+
+
+def _arrays(name: str, data: str | os.PathLike[str] | None, task: str) -> GraphArrays | None:
+    """The graph of a name or path; ``None`` of what is kept in another way: in the cache, or mapped."""
     require_folder(data)
     if name == "disease":
-        return SimulatedDisease(task)[0]
-    if name in PUBLISHED:
-        return PUBLISHED[name](data=data, task=task)[0]
+        from hypergraph.datasets.simulated import DEFAULT_SEED, simulate_disease
+
+        return simulate_disease(task, DEFAULT_SEED)
+    folder = data or os.environ.get("HYPERGRAPH_DATA") or None
+    if name == "cora" and given_files(source_of(name, task), folder) is None:
+        from hypergraph.datasets.embedded import read_cora
+
+        return read_cora()
     if name.startswith("pyg:"):
         from hypergraph.datasets.pyg import read_pyg_dataset
 
-        return read_pyg_dataset(name).to_data()
+        return read_pyg_dataset(name)
     if name.startswith(OGB):
         from hypergraph.datasets.ogb import read_ogb
 
-        return read_ogb(name, data).to_data()
+        return read_ogb(name, data)
     path = Path(name)
-    if is_graph_folder(path):
-        return load_folder(path, task)
+    if name in DATASETS or is_graph_folder(path):
+        return None
     if path.exists():
         from hypergraph.datasets.own import read_own_graph
 
-        return read_own_graph(path).to_data()
+        return read_own_graph(path)
     raise unknown_dataset(name)
 
 
 def _from_object(graph: Any) -> Data:
     import networkx as nx
-    import scipy.sparse as sp
     from torch_geometric.data import Data, Dataset, HeteroData
 
     from hypergraph.datasets.markup import from_networkx

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hypergraph.kernel import kernel
+from hypergraph.kernel import linear_kernel
 
 # One bit-parallel search (sweep) starts from this many nodes: four machine words.
 SWEEP = 256
 
 
-@kernel
+@linear_kernel
 def biconnected(
     indptr: NDArray[np.int32], indices: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -72,7 +72,7 @@ def biconnected(
     return nodes[:filled].copy(), starts[: blocks + 1].copy()
 
 
-@kernel
+@linear_kernel
 def induced(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -101,7 +101,7 @@ def induced(
     return sub_indptr, sub_indices
 
 
-@kernel
+@linear_kernel
 def clustered(indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> NDArray[np.int32]:
     """An order of the nodes in which each run of ``SWEEP`` is a small ball.
 

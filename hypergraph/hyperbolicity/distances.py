@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hypergraph.hyperbolicity.blocks import SWEEP
 from hypergraph.hyperbolicity.bracket import STOP
-from hypergraph.kernel import kernel
+from hypergraph.kernel import kernel, linear_kernel
 
 WORDS = SWEEP // 64
 
@@ -27,7 +27,6 @@ def _lowest_bit(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@kernel
 def sweep(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -42,13 +41,41 @@ def sweep(
     ``distances`` has no columns) and returns the largest one; -1 if ``shared[STOP]`` was set meanwhile.
     """
     n = len(indptr) - 1
+    seen, front, reached = (np.zeros((n, WORDS), np.uint64) for _ in range(3))
+    listed, active, fresh = np.zeros(n, np.uint8), np.empty(n, np.int32), np.empty(n, np.int32)
+    found: int = _sweep(
+        indptr,
+        indices,
+        sources,
+        distances,
+        column,
+        shared,
+        seen,
+        front,
+        reached,
+        listed,
+        active,
+        fresh,
+    )
+    return found
+
+
+@kernel
+def _sweep(
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    sources: NDArray[np.int32],
+    distances: NDArray[Any],
+    column: int,
+    shared: NDArray[np.int64],
+    seen: NDArray[np.uint64],
+    front: NDArray[np.uint64],
+    reached: NDArray[np.uint64],
+    listed: NDArray[np.uint8],
+    active: NDArray[np.int32],
+    fresh: NDArray[np.int32],
+) -> int:
     one, zero = np.uint64(1), np.uint64(0)
-    seen = np.zeros((n, WORDS), np.uint64)
-    front = np.zeros((n, WORDS), np.uint64)
-    reached = np.zeros((n, WORDS), np.uint64)
-    listed = np.zeros(n, np.bool_)
-    active = np.empty(n, np.int32)
-    fresh = np.empty(n, np.int32)
     write = distances.shape[1] > 0
     for i in range(len(sources)):
         s = sources[i]
@@ -78,7 +105,7 @@ def sweep(
                     reached[v, 2] |= n2
                     reached[v, 3] |= n3
                     if not listed[v]:
-                        listed[v] = True
+                        listed[v] = 1
                         fresh[found] = v
                         found += 1
         if found == 0:
@@ -86,7 +113,7 @@ def sweep(
         level += 1
         for i in range(found):
             v = fresh[i]
-            listed[v] = False
+            listed[v] = 0
             row = distances[v]
             for w in range(WORDS):
                 new = reached[v, w]
@@ -102,7 +129,7 @@ def sweep(
         actives = found
 
 
-@kernel
+@linear_kernel
 def depths(indptr: NDArray[np.int32], indices: NDArray[np.int32], source: int) -> NDArray[np.int32]:
     """The distance of every node from ``source``, -1 where there is no path."""
     depth = np.full(len(indptr) - 1, -1, np.int32)

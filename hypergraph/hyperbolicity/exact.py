@@ -11,7 +11,7 @@ from hypergraph.hyperbolicity.blocks import SWEEP, biconnected, clustered, induc
 from hypergraph.hyperbolicity.bracket import Bracket, Team
 from hypergraph.hyperbolicity.distances import centre, sweep
 from hypergraph.hyperbolicity.graph import Graph
-from hypergraph.hyperbolicity.search import check_pairs, climb, mark_far_apart, row_totals
+from hypergraph.hyperbolicity.search import check_pairs, climb, mark_far_apart
 from hypergraph.hyperbolicity.tree import chain, chain_error
 
 STARTS = 1024
@@ -118,8 +118,9 @@ class Block:
         self.bracket.stage = "local search"
 
         def climb_from(first: int, last: int) -> None:
-            found = np.zeros(5, np.int64)
-            climb(distances, last - first, seed + first, self.team.shared, found)
+            found, value = np.zeros(5, np.int64), np.empty(len(nodes), np.int32)
+            quadruple = np.empty(4, np.int64)
+            climb(distances, last - first, seed + first, self.team.shared, value, found, quadruple)
             self._keep(found, nodes)
 
         self.team.run(climb_from, min(STARTS, len(nodes)), 64)
@@ -130,7 +131,12 @@ class Block:
         team.raise_lower(self.bracket.lower)
         eccentricity = np.empty(n, np.int32)
         total = np.empty(n, np.int64)
-        team.run(lambda first, last: row_totals(distances, first, last, eccentricity, total), n, SWEEP)
+
+        def summarize(first: int, last: int) -> None:
+            eccentricity[first:last] = distances[first:last].max(axis=1)
+            total[first:last] = distances[first:last].sum(axis=1, dtype=np.int64)
+
+        team.run(summarize, n, SWEEP)
         if team.stopped:
             return
         diameter = int(eccentricity.max())
@@ -151,9 +157,22 @@ class Block:
                 mark_far_apart(self.indptr, self.indices, distances, k, first, last, reach, shared)
 
             def check(first: int, last: int, k: int = k) -> None:
-                found = np.zeros(5, np.int64)
+                found, scratch = np.zeros(5, np.int64), np.empty((4, n), np.int32)
+                words = np.zeros(-(-n // 8), np.uint64)
                 check_pairs(
-                    self.indptr, self.indices, distances, k, first, last, reach, centres, shared, found
+                    self.indptr,
+                    self.indices,
+                    distances,
+                    k,
+                    first,
+                    last,
+                    reach,
+                    centres,
+                    shared,
+                    scratch,
+                    words.view(np.uint8),
+                    words,
+                    found,
                 )
                 self._keep(found, self.nodes)
 

@@ -19,11 +19,9 @@ def measure(settings: DeltaSettings) -> tuple[DeltaResult, dict[str, Any]]:
     dataset = settings.dataset
     limit = None if settings.memory_limit is None else parse_bytes(settings.memory_limit)
 
-    from hypergraph.datasets import load_graph
+    from hypergraph.datasets.load import load_adjacency
 
-    graph = load_graph(dataset, data=settings.data)
-    weighted = graph.get("edge_weight") is not None
-    graph.edge_weight = None  # delta counts edges
+    graph, names, weighted = load_adjacency(dataset, data=settings.data)
     with progress(f"delta of {dataset}", total=100) as report:
         widest = 0.0
 
@@ -42,7 +40,6 @@ def measure(settings: DeltaSettings) -> tuple[DeltaResult, dict[str, Any]]:
             seed=settings.seed,
             watch=watch,
         )
-    names = graph.get("node_ids")
     record = {"dataset": dataset, **result.as_dict(), "published": PUBLISHED.get(dataset)}
     if weighted:
         record["note"] = "weights of edges are left out: a path is as long as its number of edges"

@@ -21,20 +21,6 @@ from hypergraph.kernel import kernel
 
 
 @kernel
-def row_totals(
-    distances: NDArray[Any], first: int, last: int, eccentricity: NDArray[np.int32], total: NDArray[np.int64]
-) -> None:
-    for u in range(first, last):
-        row = distances[u]
-        largest, summed = row[0], np.int64(0)
-        for v in range(len(row)):
-            largest = max(largest, row[v])
-            summed += row[v]
-        eccentricity[u] = largest
-        total[u] = summed
-
-
-@kernel
 def _random(state: int) -> int:
     """The next of 2**31 pseudo-random numbers. (numba's own generator takes five seconds to compile.)"""
     return (state * 1103515245 + 12345) & 0x7FFFFFFF
@@ -55,13 +41,13 @@ def climb(
     starts: int,
     seed: int,
     shared: NDArray[np.int64],
+    value: NDArray[np.int32],
     found: NDArray[np.int64],
+    quadruple: NDArray[np.int64],
 ) -> None:
     """Local search: exchange one node of a quadruple at a time for the best of all nodes, ties at random."""
     n = distances.shape[0]
     state = _random(seed)
-    quadruple = np.empty(4, np.int64)
-    value = np.empty(n, np.int32)
     for start in range(starts):
         if shared[STOP]:
             return
@@ -80,8 +66,11 @@ def climb(
             for p in range(n):
                 s1, s2, s3 = np.int32(to_a[p] + bc), np.int32(to_b[p] + ac), np.int32(to_c[p] + ab)
                 # Largest minus second largest, without a branch.
-                value[p] = np.int32(2 * max(s1, s2, s3) + min(s1, s2, s3) - s1 - s2 - s3)
-                top = max(top, value[p])
+                high, low = s1 if s1 > s2 else s2, s1 if s1 < s2 else s2
+                second = s3 if s3 > low else low
+                gap = np.int32(high - second) if high > second else np.int32(second - high)
+                value[p] = gap
+                top = gap if gap > top else top
             state = _random(state)
             p = (state >> 8) % n
             while value[p] != top:
@@ -91,11 +80,10 @@ def climb(
             stale += 1
             if top > best:
                 best, stale = top, 0
-        if best > max(shared[LOWER], found[0]):
-            found[0] = best
+        if best > shared[LOWER] and best > found[0]:
+            found[0] = shared[LOWER] = best
             for i in range(4):
                 found[1 + i] = quadruple[i]
-            shared[LOWER] = max(shared[LOWER], best)
 
 
 @kernel
@@ -162,6 +150,9 @@ def check_pairs(
     reach: NDArray[np.int32],
     centres: NDArray[np.int64],
     shared: NDArray[np.int64],
+    scratch: NDArray[np.int32],
+    mask: NDArray[np.uint8],
+    words: NDArray[np.uint64],
     found: NDArray[np.int64],
 ) -> None:
     """Compare the far-apart pairs (x, y) at distance k, x in [first, last), with those at distance k or more.
@@ -179,13 +170,7 @@ def check_pairs(
     ``candidate`` holds them for one x, under the centre that leaves the fewest.
     """
     n = distances.shape[0]
-    slack = np.empty(n, np.int32)
-    candidate = np.empty(n, np.int32)
-    valuable = np.empty(n, np.int32)
-    acceptable = np.empty(n, np.int32)
-    padded = (n + 7) // 8 * 8
-    mask = np.zeros(padded, np.uint8)
-    words = mask.view(np.uint64)
+    slack, candidate, valuable, acceptable = scratch[0], scratch[1], scratch[2], scratch[3]
     for x in range(first, last):
         if reach[x] == 0:
             continue
@@ -211,7 +196,8 @@ def check_pairs(
                 centre = distances[chosen]
                 candidates = 0
                 for v in range(n):
-                    least = max(2 * np.int32(from_x[v]) - gap + 1, k)
+                    least = 2 * np.int32(from_x[v]) - gap + 1
+                    least = least if least > k else k
                     if least <= slack[v] and least < 2 * np.int32(centre[v]) + gap:
                         candidate[candidates] = v
                         candidates += 1
@@ -240,10 +226,12 @@ def check_pairs(
                 a, b = np.int64(from_x[v]), np.int64(from_y[v])
                 for j in range(acceptables):
                     w = acceptable[j]
-                    t = k + np.int64(from_v[w]) - max(a + from_y[w], b + from_x[w])
-                    if t > max(lower, found[0]):
+                    other, third = a + from_y[w], b + from_x[w]
+                    t = k + from_v[w] - (other if other > third else third)
+                    if t > lower and t > found[0]:
                         found[0], found[1], found[2], found[3], found[4] = t, x, y, v, w
-                        shared[LOWER] = max(shared[LOWER], t)
+                        if t > shared[LOWER]:
+                            shared[LOWER] = t
 
 
 @kernel
@@ -257,12 +245,13 @@ def _best_centre(
 ) -> int:
     """The centre that leaves the fewest candidates for x."""
     best, chosen = len(from_x) + 1, centres[0]
-    low, high = np.int32(1 - gap), np.int32(gap)
+    low, high, nearest = np.int32(1 - gap), np.int32(gap), np.int32(k)
     for c in centres:
         centre = distances[c]
         count = np.int32(0)
         for v in range(len(from_x)):
-            least = max(2 * np.int32(from_x[v]) + low, np.int32(k))
+            least = np.int32(2 * np.int32(from_x[v]) + low)
+            least = least if least > nearest else nearest
             count += np.int32((least <= slack[v]) & (least < 2 * np.int32(centre[v]) + high))
         if count < best:
             best, chosen = count, c
