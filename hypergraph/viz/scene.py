@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hypergraph.datasets.reading import load_numpy
 from hypergraph.errors import InputError
 from hypergraph.viz.decision import Horosphere, Region
 
@@ -131,11 +132,8 @@ def read_embedding(path: Path, task: str = "") -> dict[str, NDArray[Any]]:
             f"{path}: no embedding.npz there, the run is unfinished; continue it with: "
             f"hypergraph {task or 'TASK'} --resume {path}"
         )
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{file}: cannot be read ({error}).") from error
+    arrays: dict[str, NDArray[Any]] = load_numpy(file)
+    return arrays
 
 
 def _tensor(points: NDArray[Any]) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import reading
+from hypergraph.tasks.run import Run
 from hypergraph.tasks.sealed import read_text
 from hypergraph.viz.style import INK, class_colours, legend, new_axes, new_figure, plain, save
 
@@ -37,12 +38,16 @@ def read_metrics(path: Path) -> dict[int, dict[str, list[Any]]]:
     file = path / "metrics.jsonl" if path.is_dir() else path
     if not file.exists():
         raise InputError(f"{path}: no metrics.jsonl there; it is no run, or an unfinished one.")
+    if (path / "result.json").exists():
+        Run.open(path).whole("metrics.jsonl")
     seeds: dict[int, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     with reading(file, "metrics written by hypergraph"):
         for line in read_text(file).splitlines():
             values = json.loads(line)
             for name, value in values.items():
                 seeds[int(values.get("seed", 0))][name].append(float("nan") if value is None else +value)
+        if not seeds:
+            raise ValueError("no epochs")
     return seeds
 
 

@@ -120,6 +120,18 @@ def test_a_flipped_bit_never_changes_what_a_finished_run_says(finished: Result, 
     assert count > 5
 
 
+def test_a_damaged_history_is_not_drawn(finished: Result, tmp_path: Path) -> None:
+    folder = copied(finished.folder, tmp_path / "run")
+    path = folder / "metrics.jsonl"
+    assert len(read_metrics(folder)) == 2
+    path.write_text(path.read_text().replace('"loss": ', '"loss": 9'))
+    with pytest.raises(InputError, match=r"metrics.jsonl: missing or damaged"):
+        read_metrics(folder)
+    path.write_text("")
+    with pytest.raises(InputError, match=r"metrics.jsonl: damaged, or not metrics .*no epochs"):
+        read_metrics(path)
+
+
 def test_a_damaged_top_is_made_anew_of_the_seeds(finished: Result, tmp_path: Path) -> None:
     folder = copied(finished.folder, tmp_path / "run")
     for name in ("model.safetensors", "metrics.jsonl", "embedding.npz"):
