@@ -111,7 +111,12 @@ class Planetoid(PublishedGraph):
 
 
 class Cora(Planetoid):
-    """2708 papers on machine learning, 5278 citations, 1433 words, 7 topics. It is part of the package."""
+    """2708 papers on machine learning, 5278 citations, 1433 words, 7 topics. It is part of the package.
+
+    Example:
+        >>> Cora()[0].classes[:2], Cora()[0].num_nodes
+        (('Theory', 'Reinforcement Learning'), 2708)
+    """
 
     dataset = "cora"
 
@@ -123,13 +128,23 @@ class Cora(Planetoid):
 
 
 class PubMed(Planetoid):
-    """19717 papers on diabetes, 44324 citations, 500 words weighted by TF-IDF, 3 topics."""
+    """19717 papers on diabetes, 44324 citations, 500 words weighted by TF-IDF, 3 topics.
+
+    Example:
+        >>> PubMed()[0].num_nodes  # doctest: +SKIP
+        19717
+    """
 
     dataset = "pubmed"
 
 
 class CiteSeer(Planetoid):
-    """3327 papers on computer science, 4552 citations, 3703 words, 6 topics; 15 test nodes are isolated."""
+    """3327 papers on computer science, 4552 citations, 3703 words, 6 topics; 15 test nodes are isolated.
+
+    Example:
+        >>> CiteSeer()[0].num_nodes  # doctest: +SKIP
+        3327
+    """
 
     dataset = "citeseer"
 
@@ -139,6 +154,10 @@ class Airport(PublishedGraph):
 
     PyG's ``Airports`` is another dataset. The features are 4 for nodes and 5 for links, where the fifth is
     what the class was made of; :func:`hypergraph.datasets.prepare_features` completes them to 11 and 12.
+
+    Example:
+        >>> Airport(task="link")[0].num_nodes  # doctest: +SKIP
+        3188
     """
 
     dataset = "airport"
@@ -149,7 +168,12 @@ class Airport(PublishedGraph):
 
 class Disease(PublishedGraph):
     """HGCN's epidemic on a tree: ``disease_nc`` (1044 nodes, 1000 features) for nodes, ``disease_lp`` (2665
-    nodes, 11 features) for links."""
+    nodes, 11 features) for links.
+
+    Example:
+        >>> Disease()[0].num_nodes  # doctest: +SKIP
+        1044
+    """
 
     dataset = "disease-hgcn"
 
@@ -164,6 +188,10 @@ class SimulatedDisease(InMemoryDataset):
         task: ``"node"`` (1044 nodes, 1000 features) or ``"link"`` (2665 nodes, 11 features).
         seed: The same seed gives the same graph on every machine and version.
         transform: Applied to the graph at every access.
+
+    Example:
+        >>> SimulatedDisease(seed=3)[0].x.shape
+        torch.Size([1044, 1000])
     """
 
     def __init__(

@@ -39,6 +39,10 @@ def prepare_features(
         task: ``"node"`` or ``"link"``.
         edge_index: The message-passing graph, ``LinkSplit.train_edge_index`` for links; by default all edges.
         recipe: The dataset whose way of preparing is used, for a graph that a model was not trained on.
+
+    Example:
+        >>> prepare_features(load_graph("cora"), "node").to_dense().sum(1)[:2]
+        tensor([1.0000, 1.0000])
     """
     recipe = recipe or recipe_of(data)
     x = prepare_rows(data.x, recipe, task)

@@ -101,6 +101,11 @@ class LinkSplit:
     """Edges and non-edges of the three parts, each pair once with ``i < j``; shapes ``(2, count)``.
 
     ``train_edge_index`` is the message-passing graph: the training edges alone, in both directions.
+
+    Example:
+        >>> split = link_split(load_graph("cora"), "strict")
+        >>> split.test_pos.shape == split.test_neg.shape, split.train_neg(epoch=1).shape == split.train_pos.shape
+        (True, True)
     """
 
     kind: str
@@ -139,6 +144,11 @@ def link_split(data: Data, kind: str = "hgcn", seed: int = 1234) -> LinkSplit:
         kind: ``"hgcn"``: non-edges distributed as in HGCN, which counts the pair of a node with itself as
             one and trains on validation and test pairs as negatives; ``"strict"``: neither.
         seed: The same seed gives the same split on every machine and version.
+
+    Example:
+        >>> split = link_split(load_graph("cora"))
+        >>> split.train_pos.shape[1], split.val_pos.shape[1], split.test_pos.shape[1]
+        (4488, 263, 527)
     """
     if kind not in LINK_SPLITS:
         raise unknown_name("link split", kind, LINK_SPLITS)

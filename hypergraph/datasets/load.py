@@ -35,6 +35,14 @@ def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None,
     indexes ``data.classes``, and is -1 where a node has no label; ``data.node_ids`` are the user's ids where
     they are not 0, 1, ...; ``data.edge_weight`` is there where edges differ in weight; ``data.changes`` says
     what was dropped or changed.
+
+    Example:
+        >>> import networkx as nx
+        >>> graph = load_graph(nx.les_miserables_graph())
+        >>> graph.num_nodes, graph.node_ids[:2], graph.edge_weight.max().item()
+        (77, ['Napoleon', 'Myriel'], 31.0)
+        >>> load_graph("cora").y.shape
+        torch.Size([2708])
     """
     if task not in TASKS:
         raise unknown_name("task", task, TASKS)

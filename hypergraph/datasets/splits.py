@@ -28,6 +28,11 @@ class NodeSplit:
 
     Under ``hgcn`` on more than two classes a node may occur in two parts, and twice in one: ``leaks``
     then says why, and is ``None`` otherwise.
+
+    Example:
+        >>> split = NodeSplit("mine", torch.tensor([0, 1]), torch.tensor([2]), torch.tensor([3]))
+        >>> split.masks(4)["val_mask"]
+        tensor([False, False,  True, False])
     """
 
     kind: str
@@ -46,7 +51,12 @@ class NodeSplit:
 
 
 def default_split(data: Data) -> str:
-    """The split that publications use on this dataset; on other graphs their own masks, or ``strict``."""
+    """The split that publications use on this dataset; on other graphs their own masks, or ``strict``.
+
+    Example:
+        >>> default_split(load_graph("cora"))
+        'planetoid'
+    """
     if data.name in DATASETS:
         return DATASETS[data.name].split
     return "masks" if "train_mask" in data else "strict"
@@ -64,6 +74,11 @@ def node_split(data: Data, kind: str, seed: int = HGCN_SEED) -> NodeSplit:
             ``"random"``: disjoint, uniformly at random.
             ``"masks"``: the graph's own ``train_mask``, ``val_mask`` and ``test_mask``.
         seed: The same seed gives the same split on every machine and version.
+
+    Example:
+        >>> split = node_split(load_graph("cora"), "strict", seed=1)
+        >>> len(split.train) + len(split.val) + len(split.test)
+        2708
     """
     if kind not in NODE_SPLITS:
         raise unknown_name("node split", kind, NODE_SPLITS)

@@ -31,6 +31,12 @@ class DeltaResult:
         seed: what they were drawn with.
         mean: their mean :math:`\delta`.
         mean_interval: its 95 % confidence interval.
+
+    Example:
+        >>> import networkx as nx
+        >>> result = delta_hyperbolicity(nx.cycle_graph(8))
+        >>> result.delta, result.exact, result.sums, len(result.witness)
+        (2.0, True, (8, 4, 4), 4)
     """
 
     delta: float

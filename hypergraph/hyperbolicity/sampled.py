@@ -99,6 +99,12 @@ def delta_from_distances(distances: Any, *, base: int = 0) -> DeltaResult:
     Args:
         distances: a symmetric matrix of distances, n x n: an array or tensor.
         base: the index of :math:`p`.
+
+    Example:
+        >>> points = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> result = delta_from_distances(torch.cdist(points, points))
+        >>> round(result.delta, 4), result.method
+        (0.4142, 'base point')
     """
     start = time.monotonic()
     if hasattr(distances, "detach"):

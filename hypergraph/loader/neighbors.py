@@ -68,9 +68,11 @@ def neighbor_loader(
         **options: More of them.
         replace, disjoint, subgraph_type, seed: Those of the sampler.
 
-    >>> loader = neighbor_loader(data, [15, 10], data.train_mask, batch_size=1024, shuffle=True)
-    >>> for batch in loader:
-    ...     logits = model(batch.x, batch.edge_index)[: batch.batch_size]
+    Example:
+        >>> data = datasets.load_graph("cora")
+        >>> loader = neighbor_loader(data, [15, 10], data.train_mask, batch_size=64, shuffle=True)
+        >>> [batch.batch_size for batch in loader]
+        [64, 64, 12]
     """
     sampler = NeighborSampler(
         data, num_neighbors, replace=replace, disjoint=disjoint, subgraph_type=subgraph_type, seed=seed

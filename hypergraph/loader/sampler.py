@@ -39,6 +39,14 @@ class NeighborSampler(BaseSampler):
         subgraph_type: ``"directional"`` has the edges that were drawn, ``"bidirectional"`` these in both
             directions, ``"induced"`` all edges of the graph between the nodes that were drawn.
         seed: Of the random numbers.
+
+    Example:
+        >>> from torch_geometric.loader import NodeLoader
+        >>> from torch_geometric.datasets import KarateClub
+        >>> graph = KarateClub()[0]
+        >>> loader = NodeLoader(graph, NeighborSampler(graph, [10, 5]), input_nodes=None, batch_size=20)
+        >>> [batch.batch_size for batch in loader]
+        [20, 14]
     """
 
     def __init__(

@@ -46,8 +46,10 @@ def node_classification(
         say: Told in words what matters before training.
         **settings: Fields of :class:`hypergraph.tasks.config.NodeConfig`.
 
-    >>> result = node_classification("disease", "bmlr-p", seeds=2)
-    >>> result.mean, result.std, result.folder
+    Example:
+        >>> result = node_classification("disease", "bmlr-p", seeds=2, epochs=2, out="runs/disease")
+        >>> len(result.values("accuracy")), 0 <= result.mean <= 1, result.folder.name
+        (2, True, 'disease')
     """
     return _run(NodeConfig, dataset, {"head": head, **settings}, config, out, resume, jobs, backend, say)
 
@@ -72,6 +74,11 @@ def link_prediction(
         **settings: Fields of :class:`hypergraph.tasks.config.LinkConfig`.
 
     The other arguments are those of :func:`node_classification`.
+
+    Example:
+        >>> result = link_prediction("cora", "bfc-p", seeds=1, epochs=1, out="runs/links")
+        >>> sorted(result.seeds[0]["test"])
+        ['ap', 'auc', 'loss']
     """
     return _run(LinkConfig, dataset, {"fc": fc, **settings}, config, out, resume, jobs, backend, say)
 
@@ -97,6 +104,10 @@ def image_classification(
         **settings: Fields of :class:`hypergraph.tasks.classify_config.ImageConfig`.
 
     The other arguments are those of :func:`node_classification`.
+
+    Example:
+        >>> result = image_classification("digits", "bmlr-p", seeds=5)  # doctest: +SKIP
+        >>> result.values("accuracy")  # doctest: +SKIP
     """
     from hypergraph.tasks.classify_config import ImageConfig
 
@@ -123,6 +134,10 @@ def genome_classification(
         **settings: Fields of :class:`hypergraph.tasks.classify_config.GenomeConfig`.
 
     The other arguments are those of :func:`node_classification`.
+
+    Example:
+        >>> result = genome_classification("simulated", "bmlr-l", seeds=5)  # doctest: +SKIP
+        >>> result.values("mcc")  # doctest: +SKIP
     """
     from hypergraph.tasks.classify_config import GenomeConfig
 

@@ -138,6 +138,13 @@ def load_run(run: str | os.PathLike[str] | Result, seed: int | None = None, data
         run: A run folder, or what a task returned in Python.
         seed: Whose model; by default the best on validation.
         data: The graph of a run that was made in Python from one, where ``run`` is its folder.
+
+    Example:
+        >>> from hypergraph.tasks import node_classification
+        >>> result = node_classification("disease", "bmlr-p", seeds=1, epochs=1, out="runs/one")
+        >>> run = load_run("runs/one")  # or load_run(result)
+        >>> run.config.head, run.predict().shape, run.embed().shape
+        ('bmlr-p', (1044,), (1044, 16))
     """
     if isinstance(run, Result):
         return LoadedRun(run.folder, seed, run.data if data is None else data)

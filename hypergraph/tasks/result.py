@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -35,6 +36,13 @@ class Result:
         files: The SHA-256 of each file of the run; none in runs of versions that did not keep it.
         folder: The run folder; not in ``result.json``, which may be moved.
         data: The graph, where the run was made in Python from one.
+
+    Example:
+        >>> result = node_classification("disease", seeds=2, epochs=1, out="runs/two")
+        >>> len(result.values("accuracy", "val")), result.folder.name, result.seeds[1]["best_epoch"]
+        (2, 'two', 1)
+        >>> Result.read("runs/two").mean == result.mean
+        True
     """
 
     task: str
@@ -84,8 +92,9 @@ class Result:
         return values | {"summary": self.summary}
 
     @classmethod
-    def read(cls, folder: Path) -> Result:
+    def read(cls, folder: str | os.PathLike[str]) -> Result:
         """The result of a finished run."""
+        folder = Path(folder)
         path = folder / "result.json"
         if not path.exists():
             raise InputError(f"{folder}: no result.json there; it is no run, or an unfinished one.")

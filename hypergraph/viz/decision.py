@@ -135,5 +135,10 @@ def regions(head: Any, ax: Axes | None = None, lift: Lift | None = None, **optio
         lift: of a head of more dimensions, ``hypergraph.viz.reduce(points, space).lift``: the regions are
             then the section of the head with the plane of that picture.
         **options: as of matplotlib's patches.
+
+    Example:
+        >>> from hypergraph.nn import BMLR
+        >>> ax = regions(BMLR(2, 3, PoincareBall(K=-1.0)), alpha=0.3)
+        >>> ax.figure.savefig("regions.png")
     """
     return fill_regions(decision_regions(head, lift), len(head.weight), ax or disk(), **options)

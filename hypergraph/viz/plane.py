@@ -73,7 +73,12 @@ def _flat(x: Array) -> Array:
 
 
 def disk(ax: Axes | None = None) -> Axes:
-    """The disk itself: its rim, no axes."""
+    """The disk itself: its rim, no axes.
+
+    Example:
+        >>> ax = disk()
+        >>> ax.figure.savefig("disk.png")
+    """
     from matplotlib.patches import Circle
 
     ax = ax or new_axes()
@@ -87,7 +92,12 @@ def disk(ax: Axes | None = None) -> Axes:
 
 
 def hyperboloid(ax: Axes | None = None) -> Axes:
-    """The upper sheet, in three dimensions, as a faint grid."""
+    """The upper sheet, in three dimensions, as a faint grid.
+
+    Example:
+        >>> hyperboloid().name
+        '3d'
+    """
     three: Any = ax or new_axes(projection="3d", computed_zorder=False)
     r, angle = np.meshgrid(np.linspace(0, np.arccosh(TOP), 24), np.linspace(0, 2 * np.pi, 65))
     shape = np.sinh(r) * np.cos(angle), np.sinh(r) * np.sin(angle), np.cosh(r)
@@ -117,7 +127,13 @@ def _draw(curves: Sequence[Array], ax: Axes, options: dict[str, Any]) -> Axes:
 
 
 def geodesics(x: Any, y: Any, space: Space, ax: Axes | None = None, **options: Any) -> Axes:
-    """The segments between the points ``x`` and ``y``, row by row; options as of matplotlib's lines."""
+    """The segments between the points ``x`` and ``y``, row by row; options as of matplotlib's lines.
+
+    Example:
+        >>> ax = geodesics(torch.tensor([[0.5, 0.0]]), torch.tensor([[0.0, 0.5]]), PoincareBall(K=-1.0))
+        >>> len(ax.collections)
+        1
+    """
     ax = ax or disk()
     a, b = (np.atleast_2d(_flat(to_sheet(points, space))) for points in (x, y))
     curves = [segment(p, q) for p, q in zip(*np.broadcast_arrays(a, b))]
@@ -140,6 +156,11 @@ def horospheres(v: ArrayLike, tau: ArrayLike, space: Space, ax: Axes | None = No
 
     In the disk of radius 1 each is the circle with centre v / (1 + k) and radius k / (1 + k), where
     k = exp(sqrt(-K) tau).
+
+    Example:
+        >>> ax = horospheres([1.0, 0.0], [-1.0, 0.0, 1.0], PoincareBall(K=-1.0))
+        >>> len(ax.collections[0].get_paths())
+        3
     """
     ax = ax or disk()
     directions, levels = np.broadcast_arrays(np.atleast_2d(np.asarray(v, float)), np.atleast_1d(tau)[:, None])
@@ -158,7 +179,13 @@ def horosphere(v: Array, level: float) -> Array:
 
 
 def hyperplanes(p: Any, a: ArrayLike, space: Space, ax: Axes | None = None, **options: Any) -> Axes:
-    """The geodesics through the points ``p`` at right angles to the directions ``a``, row by row."""
+    """The geodesics through the points ``p`` at right angles to the directions ``a``, row by row.
+
+    Example:
+        >>> ax = hyperplanes(torch.zeros(1, 2), [[1.0, 0.0], [0.0, 1.0]], PoincareBall(K=-1.0))
+        >>> len(ax.collections[0].get_paths())
+        2
+    """
     ax = ax or disk()
     through = np.atleast_2d(_flat(to_sheet(p, space)))
     directions = np.atleast_2d(np.asarray(a, dtype=float))

@@ -37,6 +37,12 @@ def embedding(
         names: the names of the classes, for the legend.
         ax: where to draw.
         **options: as of matplotlib's ``scatter``.
+
+    Example:
+        >>> space = PoincareBall(K=-1.0)
+        >>> ax = embedding(space.exp0(torch.randn(20, 2)), space, torch.arange(20) % 2, ["even", "odd"])
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['even', 'odd']
     """
     from hypergraph.viz.scene import Column
 

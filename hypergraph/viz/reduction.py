@@ -92,6 +92,12 @@ def reduce(points: Any, space: Space, method: str = "auto", seed: int = 0) -> Re
         space: a hyperbolic space.
         method: one of :data:`METHODS`.
         seed: of the points that HoroPCA is fitted to, and of the pairs.
+
+    Example:
+        >>> space = Lorentz(K=-1.0)
+        >>> found = reduce(space.exp0(torch.randn(50, 8)), space, "tangent-pca")
+        >>> found.sheet.shape, found.method
+        ((50, 3), 'tangent-pca')
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)

@@ -141,7 +141,15 @@ def tree(
     length: float | None = None,
     label: NDArray[Any] | None = None,
 ) -> Axes:
-    """Draw a tree by Sarkar's construction, coloured by class, or by depth where no label is given."""
+    """Draw a tree by Sarkar's construction, coloured by class, or by depth where no label is given.
+
+    Example:
+        >>> import networkx as nx, numpy as np
+        >>> binary = nx.balanced_tree(2, 4)
+        >>> ax = tree(np.array(binary.edges).T, len(binary))
+        >>> len(ax.collections[0].get_segments())
+        30
+    """
     from matplotlib.collections import LineCollection
     from matplotlib.colors import ListedColormap
 

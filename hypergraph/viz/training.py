@@ -82,6 +82,12 @@ def curves(
         metric: a column of ``metrics.jsonl``; by default the validation metric of the task.
         names: what to call the runs; by default their folders' names.
         ax: where to draw.
+
+    Example:
+        >>> from pathlib import Path
+        >>> result = hypergraph.tasks.node_classification("disease", seeds=2, epochs=2, out="runs/drawn")
+        >>> curves([Path("runs/drawn")], "loss").get_ylabel()
+        'training loss'
     """
     if not runs:
         raise InputError("Curves need at least one run folder.")
@@ -114,7 +120,12 @@ def curves(
 
 
 def bracket(trace: Sequence[tuple[float, float, float]], ax: Axes | None = None) -> Axes:
-    """The bracket around delta as it closes: ``(seconds, lower, upper)`` at each moment."""
+    """The bracket around delta as it closes: ``(seconds, lower, upper)`` at each moment.
+
+    Example:
+        >>> bracket([(0.0, 1.0, 4.5), (0.2, 3.0, 4.0), (0.3, 4.0, 4.0)]).get_xlabel()
+        'seconds'
+    """
     if not trace:
         raise InputError("There is no bracket to draw; the search reported nothing.")
     ax = ax or new_axes(7, 4.2)

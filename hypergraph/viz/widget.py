@@ -45,6 +45,10 @@ def show(*sources: str | os.PathLike[str], height: int = 640, method: str = "aut
 
     Returns:
         A widget; its ``selected`` holds the ids of the nodes that the lasso took.
+
+    Example:
+        >>> page = show("runs/cora", "runs/pubmed")  # doctest: +SKIP
+        >>> page.selected  # doctest: +SKIP
     """
     if not 1 <= len(sources) <= 2:
         raise InputError(f"One run or two side by side can be explored, not {len(sources)}.")
