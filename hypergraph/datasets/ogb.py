@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_graph
 from hypergraph.datasets.download import download
+from hypergraph.datasets.reading import load_numpy
 from hypergraph.datasets.sources import Folder, cache_dir
 from hypergraph.errors import InputError
 from hypergraph.files import atomic_path
@@ -45,7 +46,7 @@ def read_ogb(name: str, data: Folder | None = None) -> GraphArrays:
     raw = folder / "raw"
     if (raw / "data.npz").is_file():
         with _reading(raw / "data.npz"):
-            arrays = np.load(raw / "data.npz", allow_pickle=False)
+            arrays = load_numpy(raw / "data.npz")
             edges = arrays["edge_index"]
             x = arrays.get("node_feat")
             count = int(np.ravel(arrays["num_nodes_list"])[0]) if "num_nodes_list" in arrays else None
@@ -161,7 +162,7 @@ def _labels_npz(path: Path) -> NDArray[Any] | None:
     if not path.is_file():
         return None
     with _reading(path):
-        labels: NDArray[Any] = np.load(path, allow_pickle=False)["node_label"]
+        labels: NDArray[Any] = load_numpy(path)["node_label"]
     return labels
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,7 @@ def _read_npz(path: Path) -> GraphArrays:
         return checked_graph(
             path.stem,
             arrays["edge_index"],
-            num_nodes=int(arrays["num_nodes"]) if "num_nodes" in arrays else None,
+            num_nodes=operator.index(arrays["num_nodes"].item()) if "num_nodes" in arrays else None,
             x=arrays["x"] if "x" in arrays else sparse_parts(arrays, "x_", path),
             y=arrays.get("y"),
             weights=weights,

@@ -166,6 +166,8 @@ def _unknown_dataset(family: str, known: list[str]) -> InputError:
 def _features(x: Tensor, where: str) -> Any:
     """Features as an array, or as SciPy's matrix if its indices stay inside: torch does not look."""
     x = x.detach().cpu()
+    if x.is_complex():
+        raise InputError(f"{where}: complex numbers, where real ones are needed; save both parts.")
     if x.layout == torch.strided:
         return x.to(torch.float32).numpy()
     if x.dim() != 2 or x.layout not in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):

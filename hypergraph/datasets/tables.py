@@ -216,6 +216,8 @@ def sparse_parts(arrays: dict[str, Any], prefix: str, path: Path) -> sp.csr_matr
         raise InputError(f"{path}: a sparse matrix that is not CSR; save it with `matrix.tocsr()`.")
     with reading(path, "an npz with a sparse matrix"):
         parts = tuple(arrays[f"{prefix}{key}"] for key in ("data", "indices", "indptr"))
+        if any(arrays[f"{prefix}{key}"].dtype.kind not in "iu" for key in ("indices", "indptr", "shape")):
+            raise ValueError("indices that are no whole numbers")
         shape = tuple(int(side) for side in arrays[f"{prefix}shape"].tolist())
         require(8 * max(shape), f"{path}: a sparse matrix of shape {shape}")
         return checked_csr(sp.csr_matrix(parts, shape=shape), str(path))

@@ -156,6 +156,31 @@ def test_names_of_classes_that_fill_the_memory_are_refused(tmp_path: Path, name:
         load_images(tmp_path)
 
 
+CUT = {
+    "num_nodes": {"num_nodes": np.array(3.5)},
+    "indices": {
+        "x_data": np.ones(2, np.float32),
+        "x_indices": np.array([0, 1.5]),
+        "x_indptr": np.array([0, 1, 2, 2]),
+        "x_shape": np.array([3, 3]),
+    },
+}
+
+
+@pytest.mark.parametrize("what", CUT)
+def test_numbers_are_not_cut_to_whole_ones(tmp_path: Path, what: str) -> None:
+    np.savez(tmp_path / "graph.npz", edge_index=np.array([[0, 1, 2], [1, 2, 0]]), **CUT[what])
+    with pytest.raises(InputError, match=r"graph.npz: damaged, or not an npz"):
+        load_graph(tmp_path / "graph.npz")
+
+
+def test_complex_features_are_refused(tmp_path: Path) -> None:
+    edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    torch.save(Data(x=torch.ones(3, 2) * 1j, edge_index=edges), tmp_path / "graph.pt")
+    with pytest.raises(InputError, match="complex numbers, where real ones are needed"):
+        load_graph(tmp_path / "graph.pt")
+
+
 def test_labels_that_nest_are_refused(tmp_path: Path) -> None:
     """Ten lists in each other, ten times each, are ten thousand million labels."""
     labels: Any = [1]
