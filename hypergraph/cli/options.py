@@ -87,7 +87,11 @@ HOW: Mapping[str, tuple[Any, Any]] = {
     "verbose": (
         bool,
         typer.Option(
-            False, "--verbose", "-v", help="Print the settings and versions too.", rich_help_panel=RUN_GROUP
+            False,
+            "--verbose",
+            "-v",
+            help="Print the confusion matrix, settings and versions too.",
+            rich_help_panel=RUN_GROUP,
         ),
     ),
 }

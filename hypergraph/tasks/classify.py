@@ -25,6 +25,7 @@ from hypergraph.tasks.guard import step, telemetry
 from hypergraph.tasks.loop import Schedule
 
 EVAL_BATCH = 256
+MOST_CLASSES = 100  # of a confusion matrix
 
 
 class FeatureClassifier(nn.Module):
@@ -120,8 +121,11 @@ class Classify(ABC):
         named = {f"val_{name}": value for name, value in self.scores("val", logits).items()}
         return named | telemetry(points, self.model.space)
 
-    def test(self) -> dict[str, dict[str, float]]:
-        return {part: self.scores(part, self.forward_part(part)[1]) for part in ("val", "test")}
+    def test(self) -> dict[str, Any]:
+        logits = {part: self.forward_part(part)[1] for part in ("val", "test")}
+        label = self.parts["test"].to(logits["test"].device)
+        taken = confusion(logits["test"].argmax(1), label, len(self.classes))
+        return {part: self.scores(part, found) for part, found in logits.items()} | taken
 
     def embedding(self) -> dict[str, NDArray[Any]]:
         points, logits = self.forward_part("test")
@@ -143,6 +147,13 @@ class Classify(ABC):
             "predicted": names[share.argmax(1)],
             **{f"p_{name}": share[:, k] for k, name in enumerate(self.classes)},
         }
+
+
+def confusion(predicted: Tensor, label: Tensor, num_classes: int) -> dict[str, Any]:
+    """The confusion matrix of the test part for ``result.json``; nothing where it would fill that."""
+    if num_classes > MOST_CLASSES:
+        return {}
+    return {"confusion": metrics.confusion(predicted, label, num_classes).tolist()}
 
 
 def processes() -> int:

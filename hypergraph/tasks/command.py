@@ -83,6 +83,9 @@ def _print(results: list[Result], as_json: bool, verbose: bool) -> None:
         console.print(
             f"{result.headline()}, {result.parameters} parameters, {split}, {result.seconds:.1f} s in all"
         )
+        confused = result.confusion_table() if verbose else None
+        if confused is not None:
+            console.print(confused)
         for what, values in (("settings", result.config), ("versions", result.versions)):
             if verbose:
                 console.print(f"{what}: {', '.join(f'{k} = {v}' for k, v in values.items())}", soft_wrap=True)

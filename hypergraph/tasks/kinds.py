@@ -46,8 +46,8 @@ class Task(Protocol):
 
     def evaluate(self) -> dict[str, float]: ...
 
-    def test(self) -> dict[str, dict[str, float]]:
-        """Metrics of the present weights: ``{"val": {...}, "test": {...}}``."""
+    def test(self) -> dict[str, Any]:
+        """Metrics of the present weights: ``{"val": {...}, "test": {...}}``; of classes ``confusion`` too."""
         ...
 
     def embedding(self) -> dict[str, NDArray[Any]]:

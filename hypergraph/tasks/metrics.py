@@ -20,12 +20,17 @@ def f1(predicted: Tensor, label: Tensor, num_classes: int) -> float:
     return 2 * right / (2 * right + wrong) if right or wrong else 0.0
 
 
+def confusion(predicted: Tensor, label: Tensor, num_classes: int) -> Tensor:
+    """How many of each class (row) were taken for each class (column)."""
+    cells = torch.bincount(label * num_classes + predicted, minlength=num_classes**2)
+    return cells.view(num_classes, num_classes)
+
+
 def mcc(predicted: Tensor, label: Tensor, num_classes: int) -> float:
     """Matthews' correlation coefficient, for any number of classes; 0 where one side is constant."""
-    cells = torch.bincount(label * num_classes + predicted, minlength=num_classes**2)
-    confusion = cells.view(num_classes, num_classes).double()
-    total, true, guess = confusion.sum(), confusion.sum(1), confusion.sum(0)
-    covariance = confusion.trace() * total - true @ guess
+    cells = confusion(predicted, label, num_classes).double()
+    total, true, guess = cells.sum(), cells.sum(1), cells.sum(0)
+    covariance = cells.trace() * total - true @ guess
     spread = (total**2 - guess @ guess) * (total**2 - true @ true)
     return (covariance / spread.sqrt()).item() if spread > 0 else 0.0
 

@@ -174,9 +174,11 @@ class NodeClf:
         scores = self._scores(logits, self.split.val)
         return {f"val_{name}": value for name, value in scores.items()} | telemetry(z, self.model.space)
 
-    def test(self) -> dict[str, dict[str, float]]:
+    def test(self) -> dict[str, Any]:
         _, logits = self._forward()
-        return {part: self._scores(logits, getattr(self.split, part)) for part in ("val", "test")}
+        nodes = self.split.test
+        taken = classify.confusion(logits[nodes].argmax(1), self.y[nodes], self.num_classes)
+        return {part: self._scores(logits, getattr(self.split, part)) for part in ("val", "test")} | taken
 
     def embedding(self) -> dict[str, NDArray[Any]]:
         z, logits = self._forward()

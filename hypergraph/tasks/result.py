@@ -29,7 +29,8 @@ class Result:
         config: The whole configuration.
         data_sha256: The hash of the data.
         parameters: The number of trained parameters.
-        seeds: For each seed: ``seed``, ``val`` and ``test`` metrics, ``best_epoch``, ``epochs``, ``seconds``.
+        seeds: For each seed: ``seed``, ``val`` and ``test`` metrics, ``best_epoch``, ``epochs``, ``seconds``,
+            and the ``confusion`` matrix of the test part where there are at most 100 classes.
         model_seed: The seed with the best validation metric, whose model the folder holds.
         versions: Of everything that the numbers may depend on.
         seconds: Wall time of the command that finished the run.
@@ -123,6 +124,9 @@ class Result:
             numbers += [value for part in ("val", "test") for value in seed[part].values()]
             if not all(isinstance(number, (int, float)) for number in numbers):
                 raise TypeError(f"not a number among those of seed {seed['seed']}")
+            rows = seed.get("confusion", [])
+            if not all(isinstance(cell, int) and len(row) == len(rows) for row in rows for cell in row):
+                raise TypeError(f"the confusion matrix of seed {seed['seed']} is none")
         if self.model_seed not in [seed["seed"] for seed in self.seeds]:
             raise ValueError(f"no seed {self.model_seed}")
         json.dumps([self.summary, self.mean, self.values(part="val")])
@@ -146,6 +150,33 @@ class Result:
                     f"{self.folder / 'result.json'}: of a run with {name} = {there}, config.toml has "
                     f"{name} = {here}; {remedy}."
                 )
+
+    @property
+    def confusion(self) -> list[list[int]] | None:
+        """How many test examples of each class (row) were taken for each class (column), over all seeds."""
+        found = [seed.get("confusion") for seed in self.seeds]
+        if not found or None in found:
+            return None
+        return [[sum(cells) for cells in zip(*rows)] for rows in zip(*found)]
+
+    def confusion_table(self) -> Table | None:
+        """The same with the names of the classes, for a terminal; ``None`` where it would not fit."""
+        from rich.table import Table
+        from rich.text import Text
+
+        cells, names = self.confusion, [str(name) for name in self.about.get("classes", [])]
+        if cells is None or len(cells) != len(names) or len(names) > 12:
+            return None
+        title = f"test, {count(len(self.seeds), 'seed')}: row is the class, column what it was taken for"
+        table = Table(title=title, title_justify="left")
+        table.add_column("")
+        for name in names:
+            table.add_column(Text(name), justify="right")
+        table.add_column("right, %", justify="right")
+        for k, (name, row) in enumerate(zip(names, cells)):
+            share = f"{100 * row[k] / sum(row):.1f}" if sum(row) else ""
+            table.add_row(Text(name), *map(str, row), share)
+        return table
 
     def headline(self) -> str:
         """One line: the test metric over the seeds."""

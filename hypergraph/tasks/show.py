@@ -89,6 +89,9 @@ def show(path: Path) -> list[str]:
     result = Result.read(path)
     console.print(result.table())
     console.print(f"split {result.about['split']}, {result.parameters} parameters, " + result.headline())
+    confused = result.confusion_table()
+    if confused is not None:
+        console.print(confused)
     if result.about.get("leaks"):
         console.print(f"Note: {result.about['leaks']}")
     console.print("settings: " + ", ".join(f"{name} = {value}" for name, value in result.config.items()))

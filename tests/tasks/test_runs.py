@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -186,10 +187,25 @@ def test_predict(finished: Result, tmp_path: Path) -> None:
         predict(finished.folder, out, seed=7)
 
 
+def test_the_confusion_matrix_counts_the_test_nodes(finished: Result) -> None:
+    for seed in finished.seeds:
+        cells = np.array(seed["confusion"])
+        assert cells.shape == (3, 3) and cells.sum() == finished.about["sizes"]["test"]
+        assert np.trace(cells) / cells.sum() == pytest.approx(seed["test"]["accuracy"])
+    summed = np.sum([seed["confusion"] for seed in finished.seeds], axis=0)
+    assert np.array_equal(finished.confusion, summed)
+    table = finished.confusion_table()
+    assert table is not None
+    assert [str(column.header) for column in table.columns][1:4] == finished.about["classes"]
+    older = [{name: value for name, value in seed.items() if name != "confusion"} for seed in finished.seeds]
+    assert replace(finished, seeds=older).confusion is None
+
+
 def test_show(finished: Result, capsys: pytest.CaptureFixture[str]) -> None:
     show(finished.folder)
     printed = capsys.readouterr().out
     assert f"{100 * finished.mean:.2f}" in printed and "curves.png" in printed and "lr = 0.01" in printed
+    assert "row is the class, column what it was taken for" in printed and "right, %" in printed
     assert describe(finished.folder)["finished"] is True
 
 
