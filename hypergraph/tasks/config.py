@@ -196,7 +196,7 @@ class LinkConfig(GraphConfig):
     phi: str = option("none", "The activation inside BFC.", group=MODEL, choices=ACTIVATIONS)
     init: str = option(
         "data",
-        "How BFC begins: from the first batch, or as published.",
+        "How layers begin: at a scale that the data give, or as published.",
         group=MODEL,
         choices=("data", "published"),
     )

@@ -18,6 +18,7 @@ from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.decoders import FermiDirac
+from hypergraph.nn.linear import TangentLinear
 from hypergraph.nn.registry import ENCODERS, FCS, make_space
 from hypergraph.tasks import batches, classify, metrics
 from hypergraph.tasks import graph as graphs
@@ -28,6 +29,7 @@ from hypergraph.tasks.guard import step, telemetry
 from hypergraph.tasks.loop import Schedule
 
 PAIRS = 1 << 20  # that are scored at once
+_LOOK = 10_000  # nodes that say how long features are
 
 
 class LinkPredictor(nn.Module):
@@ -62,6 +64,8 @@ class LinkPred:
         options = {name: value for name, value in own.items() if name in FCS[config.fc].takes}
         encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc, **options)
         self.space: Space = encoder.space
+        if config.init == "data":
+            _begin_near(encoder, data, config.dtype)
         self.model = LinkPredictor(encoder, FermiDirac(self.space, config.r, config.t)).to(config.device)
         self.parallel = classify.parallel(self.model)
         self.optimizer = graphs.make_optimizer(self.model, config)
@@ -242,3 +246,21 @@ def _loss(logits: Tensor) -> Tensor:
     """Binary cross-entropy of as many edges as non-edges, each a mean of its own, as HGCN has it."""
     positive, negative = logits.chunk(2)
     return F.softplus(-positive).mean() + F.softplus(negative).mean()
+
+
+@torch.no_grad()
+def _begin_near(encoder: Any, data: GraphData, dtype: str) -> None:
+    """Scale the first matrix down, where it is one in the tangent space, so that points begin within about 1.
+
+    Long features place them far out: there the decoder gives all pairs 0, and these layers take a hundred
+    epochs to come back, or never do. With biases of 0 the other layers follow in proportion.
+    """
+    layer = getattr(encoder.layers[0], "fc", encoder.layers[0])
+    if not isinstance(layer, TangentLinear):
+        return
+    count = min(data.x.shape[0], _LOOK)
+    rows = data.rows(torch.arange(count)).to(getattr(torch, dtype))
+    space = encoder.space
+    points = space.exp0(layer(encoder.lift(rows), tangent=True))
+    distance = space.dist0(points).square().mean().sqrt()
+    layer.weight.div_(distance.clamp_min(1))

@@ -11,7 +11,7 @@ from typing import Any
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.tasks.config import Config, preset, renamed, settle, tomllib
 from hypergraph.tasks.kinds import KINDS
-from hypergraph.tasks.reproduce_page import Row, page
+from hypergraph.tasks.reproduce_page import Row, page, read_rows, write_rows
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.tables import MEASURED, TABLES, TRAINED
 
@@ -59,7 +59,6 @@ class Cell:
 
     dataset: str
     method: str
-    published: str | None
     config: Config
     folder: Path
 
@@ -86,6 +85,7 @@ def reproduce(
     methods: Sequence[str] = (),
     runs: Path = Path("runs"),
     finished: bool = False,
+    keep: Path | None = None,
     jobs: int | None = None,
     backend: str = "local",
     say: Say = lambda text: None,
@@ -100,6 +100,8 @@ def reproduce(
         runs: Where the run folders are. Finished ones are taken as they are, interrupted ones go on, and
             those with fewer seeds than asked for get the others.
         finished: Train nothing: take what is finished.
+        keep: A file of rows (JSON lines). Rows of earlier calls that are not asked for now are taken from it,
+            if they were made with the settings of today, and it is written anew.
         jobs: How many seeds run side by side.
         backend: Where: ``"local"``, or ``"ray"`` for a Ray cluster.
         say: Told what is being done.
@@ -118,7 +120,7 @@ def reproduce(
             continue
         if finished:
             if (cell.folder / "result.json").is_file():
-                rows.append(_row(cell, _take(cell.folder, cell.config, say)))
+                rows.append(_row(cell, _take(cell.folder, cell.config)))
             continue
         reason = _absent(cell.config)
         if reason:
@@ -130,13 +132,15 @@ def reproduce(
     if not rows:
         why = "; ".join(missing.values()) or f"no finished run below {runs}"
         raise InputError(f"Nothing to show of {table}: {why}")
+    if keep is not None:
+        rows = _with_kept(table, rows, read_rows(keep), say)
+        write_rows(keep, rows)
     return page(table, published(table), rows, missing)
 
 
 def _cells(
     table: str, datasets: Sequence[str], methods: Sequence[str], runs: Path, settings: Mapping[str, Any]
 ) -> Iterator[Cell]:
-    cls = KINDS[TRAINED[table]].load_config()
     known = figures(table)
     for dataset in datasets or (*known, *MORE_DATASETS.get(table, ())):
         name = Path(dataset).stem
@@ -144,14 +148,35 @@ def _cells(
         for method in methods or (*(cells or next(iter(known.values()))), *OURS.get(table, ())):
             if method.endswith(", default recipe") and name in MORE_DATASETS["node-clf"] and not methods:
                 continue  # there it is what the plain name does
-            chosen = SETTINGS.get(table, {}).get(method) or {cls.chosen: method}
-            config = settle(cls, {"dataset": dataset, **chosen, **settings})
+            config = _config(table, dataset, method, settings)
             folder = runs / f"{table}-{name}-{method.replace(', ', '-').replace(' ', '-')}"
-            yield Cell(name, method, cells.get(method), config, folder)
+            yield Cell(name, method, config, folder)
+
+
+def _config(table: str, dataset: str, method: str, settings: Mapping[str, Any]) -> Config:
+    cls = KINDS[TRAINED[table]].load_config()
+    chosen = SETTINGS.get(table, {}).get(method) or {cls.chosen: method}
+    return settle(cls, {"dataset": dataset, **chosen, **settings})
 
 
 def _row(cell: Cell, result: Result) -> Row:
-    return Row(cell.dataset, cell.method, cell.published, result)
+    told = {name: value for name, value in cell.config.to_dict().items() if name not in _FREE}
+    return Row.of(cell.dataset, cell.method, result, told)
+
+
+def _with_kept(table: str, rows: Sequence[Row], kept: Sequence[Row], say: Say) -> list[Row]:
+    """The rows and those of earlier calls, in the order of the table."""
+    merged = {(row.dataset, row.method): row for row in rows}
+    for row in kept:
+        if (row.dataset, row.method) in merged:
+            continue
+        other = difference(row.settings, _config(table, row.dataset, row.method, {}))
+        if other:
+            say(f"{row.dataset}, {row.method} is left out: it was made with {other}.")
+            continue
+        merged[row.dataset, row.method] = row
+    cells = [(cell.dataset, cell.method) for cell in _cells(table, (), (), Path(), {})]
+    return [merged[key] for key in dict.fromkeys((*cells, *merged)) if key in merged]
 
 
 def _absent(config: Config) -> str | None:
@@ -173,7 +198,7 @@ def _run(folder: Path, config: Config, jobs: int | None, backend: str, say: Say)
     if not (folder / "result.json").is_file():
         _check(folder, Run.open(folder).config.to_dict(), config)
         runner.resume(folder, jobs=jobs, backend=backend, say=say)
-    result = _take(folder, config, say)
+    result = _take(folder, config)
     if len(result.seeds) >= config.seeds:
         return result
     # a run is never changed, so more seeds are a run of their own beside it
@@ -191,7 +216,7 @@ def _joined(result: Result, more: Result) -> Result:
     return replace(result, seeds=[*result.seeds, *more.seeds])
 
 
-def _take(folder: Path, config: Config, say: Say) -> Result:
+def _take(folder: Path, config: Config) -> Result:
     """A finished run, with the seeds of the runs beside it."""
     result = Result.read(folder)
     _check(folder, result.config, config)
@@ -205,14 +230,19 @@ def _take(folder: Path, config: Config, say: Say) -> Result:
 
 
 def _check(folder: Path, there: Mapping[str, Any], config: Config) -> None:
-    """Figures in one table are made with the same settings; one that is unknown there is at its default."""
+    """Figures in one table are made with the same settings."""
+    other = difference(there, config)
+    if other:
+        raise InputError(f"{folder}: a run with {other}; move it away, or name another folder with --runs.")
+
+
+def difference(there: Mapping[str, Any], config: Config) -> str | None:
+    """The first setting that differs, in words; one that is unknown there is at its default."""
     there = {entry.name: entry.default for entry in fields(config)} | renamed(there)
     here = config.to_dict()
     for name in sorted({entry.name for entry in fields(config)} - {*_FREE}):
         if name == "split" and there.get(name) is None:
             continue  # earlier versions left the published split without its name
         if there.get(name) != here.get(name):
-            raise InputError(
-                f"{folder}: a run with {name} = {there.get(name)}, not {here.get(name)}; move it away, or "
-                "name another folder with --runs."
-            )
+            return f"{name} = {there.get(name)}, not {here.get(name)}"
+    return None

@@ -9,7 +9,7 @@ from typing import Any
 from hypergraph.errors import InputError
 from hypergraph.files import atomic_write_text
 from hypergraph.tasks.reproduce import reproduce
-from hypergraph.tasks.tables import MEASURED, TABLES
+from hypergraph.tasks.tables import MEASURED, TABLES, TRAINED
 
 
 def run_tables(table: str, out: Path | None, *, finished: bool, **settings: Any) -> None:
@@ -19,7 +19,7 @@ def run_tables(table: str, out: Path | None, *, finished: bool, **settings: Any)
         print(text, file=sys.stderr, flush=True)
 
     if table != "all":
-        text = reproduce(table, finished=finished, say=say, **settings)
+        text = reproduce(table, finished=finished, keep=_rows(table, out), say=say, **settings)
         if out is not None:
             atomic_write_text(out, text)
         print(text, end="")
@@ -34,9 +34,15 @@ def run_tables(table: str, out: Path | None, *, finished: bool, **settings: Any)
         if finished and name in MEASURED:
             continue  # nothing is kept of them to be taken
         try:
-            text = reproduce(name, finished=finished, say=say, **settings)
+            keep = _rows(name, folder / f"{name}.md")
+            text = reproduce(name, finished=finished, keep=keep, say=say, **settings)
         except InputError as error:
             say(f"{name} is left out: {error}")
             continue
         atomic_write_text(folder / f"{name}.md", text)
         print(folder / f"{name}.md", flush=True)
+
+
+def _rows(table: str, page: Path | None) -> Path | None:
+    """Where the rows of a page are kept, so that a later call may make some of them anew."""
+    return page.with_suffix(".jsonl") if page is not None and table in TRAINED else None

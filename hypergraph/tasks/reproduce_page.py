@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hypergraph.files import atomic_write_text, reading
 from hypergraph.tasks.kinds import METRICS
 from hypergraph.tasks.result import Result, spread
-from hypergraph.tasks.statistics import paired_runs
+from hypergraph.tasks.statistics import paired_seeds
 
 # The row that every other one of its dataset is compared with, the first of these that is there.
 REFERENCE = ("bmlr-p", "bfc-p", "bfc-p, tanh")
@@ -19,29 +21,88 @@ REFERENCE = ("bmlr-p", "bfc-p", "bfc-p, tanh")
 
 @dataclass(frozen=True)
 class Row:
-    """One method on one dataset."""
+    """One method on one dataset: all that a page says of it, and what is needed to make it again.
+
+    Args:
+        dataset: Its name in the table.
+        method: A head or layer, or a name of ours.
+        metric: The metric of the table.
+        seeds: The seeds; ``test``, ``val``, ``best_epoch`` and ``seconds`` have a number for each.
+        head: Parameters of the head, if the model has one.
+        model: Parameters of the model.
+        split: The name of the split.
+        leaks: Whether training nodes are tested.
+        settings: Every setting that has a say in the numbers.
+    """
 
     dataset: str
     method: str
-    published: str | None
-    result: Result
+    metric: str
+    seeds: list[int]
+    test: list[float]
+    val: list[float]
+    best_epoch: list[int]
+    seconds: list[float]
+    head: int | None
+    model: int
+    split: str
+    leaks: bool
+    settings: dict[str, Any] = field(default_factory=dict)
 
-    def cells(self) -> list[str]:
+    @classmethod
+    def of(cls, dataset: str, method: str, result: Result, settings: dict[str, Any]) -> Row:
+        """The row of a run."""
+
+        def each(name: str) -> list[Any]:
+            return [seed[name] for seed in result.seeds]
+
+        return cls(
+            dataset,
+            method,
+            result.metric,
+            each("seed"),
+            result.values(),
+            result.values(part="val"),
+            each("best_epoch"),
+            [round(seconds, 1) for seconds in each("seconds")],
+            _head_parameters(result.folder / "model.safetensors"),
+            result.parameters,
+            result.about.get("split", "–"),
+            bool(result.about.get("leaks")),
+            settings,
+        )
+
+    def cells(self, published: str | None) -> list[str]:
         """The row of the table."""
-        result = self.result
+        mean = statistics.fmean(self.test)
+        std = statistics.stdev(self.test) if len(self.test) > 1 else None
         return [
             self.dataset,
-            self.method if self.published else f"{self.method} (ours)",
-            str(len(result.seeds)),
-            spread(result.mean, result.std),
-            self.published or "–",
-            _gap(result.mean, result.std, self.published),
-            f"{statistics.fmean(seed['seconds'] for seed in result.seeds):.1f}",
-            _head_parameters(result.folder / "model.safetensors"),
-            str(result.parameters),
-            result.about.get("split", "–"),
-            "yes" if result.about.get("leaks") else "no",
+            self.method if published else f"{self.method} (ours)",
+            str(len(self.seeds)),
+            spread(mean, std),
+            published or "–",
+            _gap(mean, std, published),
+            f"{statistics.fmean(self.seconds):.1f}",
+            "–" if self.head is None else str(self.head),
+            str(self.model),
+            self.split,
+            "yes" if self.leaks else "no",
         ]
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows that :func:`write_rows` wrote; none where there is no file."""
+    if not path.is_file():
+        return []
+    with reading(path, "rows written by hypergraph reproduce"):
+        return [Row(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """One row a line, as JSON."""
+    lines = (json.dumps(asdict(row), ensure_ascii=False) for row in rows)
+    atomic_write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 COLUMNS = (
@@ -53,8 +114,15 @@ COLUMNS = (
 def page(
     table: str, about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, str] | None = None
 ) -> str:
-    """A page of Markdown: the rows, and the paired differences between methods."""
-    metric = METRICS[rows[0].result.metric]
+    """A page of Markdown: the rows, and the paired differences between methods.
+
+    Args:
+        table: The table's name.
+        about: The published table: ``title``, ``table``, ``note``, and figures by dataset and method.
+        rows: Its rows.
+        missing: Why a dataset is left out.
+    """
+    metric = METRICS[rows[0].metric]
     names = [name.format(metric) for name in COLUMNS]
     lines = [
         f"# {about['title']}",
@@ -67,7 +135,7 @@ def page(
         "",
         f"| {' | '.join(names)} |",
         "|---|---|" + "---:|" * (len(names) - 4) + "---|---|",
-        *(f"| {' | '.join(row.cells())} |" for row in rows),
+        *(f"| {' | '.join(row.cells(_figure(about, row)))} |" for row in rows),
     ]
     lines += comparisons(rows)
     lines += [f"\nLeft out: {dataset} ({reason.rstrip('.')})." for dataset, reason in (missing or {}).items()]
@@ -78,10 +146,10 @@ def comparisons(rows: Sequence[Row]) -> list[str]:
     """Which method is better than the reference of its dataset, as far as the shared seeds can tell."""
     lines: list[str] = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
-        here = {row.method: row.result for row in rows if row.dataset == dataset}
+        here = {row.method: dict(zip(row.seeds, row.test)) for row in rows if row.dataset == dataset}
         reference = next((name for name in REFERENCE if name in here), None)
-        for method, result in here.items() if reference else ():
-            found = None if method == reference else paired_runs(result, here[reference or ""])
+        for method, scores in here.items() if reference else ():
+            found = None if method == reference else paired_seeds(scores, here[reference or ""])
             if found is None or found.interval is None:
                 continue
             low, high = (100 * bound for bound in found.interval)
@@ -104,6 +172,10 @@ def comparisons(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def _figure(about: Mapping[str, Any], row: Row) -> str | None:
+    return about.get(row.dataset, {}).get(row.method)
+
+
 def _gap(mean: float, std: float | None, published: str | None) -> str:
     """The distance from the published mean, in pooled standard deviations."""
     if published is None or "±" not in published or std is None:
@@ -113,13 +185,13 @@ def _gap(mean: float, std: float | None, published: str | None) -> str:
     return f"{(100 * mean - theirs) / pooled:+.1f}" if pooled else "–"
 
 
-def _head_parameters(model: Path) -> str:
-    """How many of the parameters are the head's; a dash where the model has none."""
+def _head_parameters(model: Path) -> int | None:
+    """How many of the parameters are the head's, where the model has one."""
     from safetensors import safe_open
 
     if not model.is_file():
-        return "–"
+        return None
     with safe_open(model, framework="np") as tensors:
         names = [name for name in tensors.keys() if name.startswith("head.") and ".space." not in name]  # noqa: SIM118
         sizes = [math.prod(tensors.get_slice(name).get_shape()) for name in names]
-    return str(sum(sizes)) if sizes else "–"
+    return sum(sizes) or None

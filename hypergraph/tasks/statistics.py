@@ -64,8 +64,12 @@ def by_seed(result: Result) -> Mapping[int, float]:
     return dict(zip((seed["seed"] for seed in result.seeds), result.values()))
 
 
-def paired_runs(result: Result, other: Result) -> Paired | None:
+def paired_seeds(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Paired | None:
     """The first minus the second over the seeds that both have; ``None`` where they share none."""
-    ours, theirs = by_seed(result), by_seed(other)
     shared = sorted(ours.keys() & theirs.keys())
     return paired([ours[seed] - theirs[seed] for seed in shared]) if shared else None
+
+
+def paired_runs(result: Result, other: Result) -> Paired | None:
+    """:func:`paired_seeds` of two runs."""
+    return paired_seeds(by_seed(result), by_seed(other))

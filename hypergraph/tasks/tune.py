@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
+import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -110,6 +112,7 @@ def _search(
     backend: str,
 ) -> Tuned:
     """Run the trials that are left of a study that is held, and write what was found."""
+    _enqueue_all(study, space, trials)
     with progress("tune", trials) as bar:
         search = _Search(study, config, space, trials, bar)
         try:
@@ -199,6 +202,15 @@ def _check_trial(trial: Any, space: Mapping[str, Choice | Range]) -> None:
         fixed = FixedTrial(trial.params, trial.number)
         if known["settings"] != {name: part.suggest(fixed, name) for name, part in space.items()}:
             raise ValueError(f"the settings of trial {trial.number} are not those that were suggested")
+
+
+def _enqueue_all(study: Study, space: Mapping[str, Choice | Range], trials: int) -> None:
+    """Try all that may be chosen once each, where there are trials enough; a sampler would repeat some."""
+    choices = {name: part.values for name, part in space.items() if isinstance(part, Choice)}
+    if len(choices) < len(space) or math.prod(map(len, choices.values())) > trials:
+        return
+    for values in itertools.product(*choices.values()):
+        study.enqueue_trial(dict(zip(choices, values)), skip_if_exists=True)
 
 
 class _Search:

@@ -31,12 +31,16 @@ def auc_after(dataset: str, fc: str, epochs: int, seeds: range, data: str | None
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("fc", LAYERS)
 @pytest.mark.parametrize("dataset", ["cora", "airport", "pubmed", "disease"])
-def test_none_stays_at_chance(dataset: str, fc: str, data_dir: Path, request: pytest.FixtureRequest) -> None:
-    if dataset == "disease" and fc in ("mobius", "ltfc"):
-        why = "long features place tangent layers far out, and they need over 30 epochs to come back"
-        request.applymarker(pytest.mark.xfail(reason=why))
+def test_none_stays_at_chance(dataset: str, fc: str, data_dir: Path) -> None:
     found = auc_after(dataset, fc, 30, range(10), str(data_dir))
     assert min(found) > 0.6, found
+
+
+@pytest.mark.parametrize("fc", ["mobius", "ltfc"])
+def test_long_features_do_not_place_points_far_out(fc: str) -> None:
+    """As published they begin up to 7 from the origin, and were at 0.54 and 0.52 after these epochs."""
+    (found,) = auc_after("disease", fc, 30, range(1, 2), None)
+    assert found > 0.7, found
 
 
 def test_lorentz_fc_learns_on_cora_with_the_seed_that_did_not() -> None:

@@ -16,7 +16,7 @@ from hypergraph.tasks import reproduce as module
 from hypergraph.tasks.classes import classes
 from hypergraph.tasks.config import NodeConfig, settle
 from hypergraph.tasks.reproduce import figures, published, reproduce
-from hypergraph.tasks.reproduce_page import Row, page
+from hypergraph.tasks.reproduce_page import Row, page, read_rows, write_rows
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.tables import TABLES
 
@@ -74,7 +74,14 @@ def test_nothing_to_show(tmp_path: Path) -> None:
 
 def run(values: list[float], task: str = "genome", metric: str = "mcc", **about: object) -> Result:
     seeds = [
-        {"seed": seed, "test": {metric: value}, "val": {}, "best_epoch": 5, "epochs": 9, "seconds": 2.0}
+        {
+            "seed": seed,
+            "test": {metric: value},
+            "val": {metric: value},
+            "best_epoch": 5,
+            "epochs": 9,
+            "seconds": 2.0,
+        }
         for seed, value in enumerate(values)
     ]
     return Result(task, metric, {"split": "dev", **about}, {}, "", 77, seeds, 0, {}, 0.0)
@@ -82,9 +89,9 @@ def run(values: list[float], task: str = "genome", metric: str = "mcc", **about:
 
 def test_published_figures_stand_beside_ours() -> None:
     rows = [
-        Row("prom_core_tata", "bmlr-p", "80.29 ± 1.63", run([0.80, 0.81])),
-        Row("prom_core_tata", "pmlr", "80.95 ± 1.47", run([0.70, 0.72])),
-        Row("prom_core_tata", "mlr", None, run([0.5], leaks="some")),
+        Row.of("prom_core_tata", "bmlr-p", run([0.80, 0.81]), {}),
+        Row.of("prom_core_tata", "pmlr", run([0.70, 0.72]), {}),
+        Row.of("prom_core_tata", "mlr", run([0.5], leaks="some"), {}),
     ]
     text = page("genome", published("genome"), rows)
     assert (
@@ -109,6 +116,51 @@ def test_more_seeds_are_trained_beside_a_finished_run(tmp_path: Path) -> None:
     assert "| disease | bmlr-p | 3 |" in table(2)  # what is there is shown
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"node-clf-disease-bmlr-p", "node-clf-disease-bmlr-p-from-1"}
+
+
+def test_rows_of_earlier_calls_stay_if_their_settings_do(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def table(method: str, **settings: Any) -> str:
+        return reproduce(
+            "node-clf",
+            datasets=["disease"],
+            methods=[method],
+            runs=tmp_path / "runs",
+            keep=tmp_path / "page.jsonl",
+            say=said.append,
+            seeds=1,
+            jobs=1,
+            **settings,
+        )
+
+    table("mlp", min_epochs=0, patience=1)
+    text = table("bmlr-p", epochs=1)
+    assert "disease, mlp is left out: it was made with min_epochs = 0, not 300." in said
+    assert text.count("| disease |") == 1
+    rows = read_rows(tmp_path / "page.jsonl")
+    assert [row.method for row in rows] == ["bmlr-p"] and rows[0].settings["epochs"] == 1
+    write_rows(tmp_path / "page.jsonl", [replace(rows[0], settings=rows[0].settings | {"epochs": 5000})])
+    text = table("tangent-p", epochs=1)
+    assert [line.split(" | ")[1] for line in text.splitlines() if line.startswith("| disease")] == [
+        "tangent-p",  # the order of the paper
+        "bmlr-p",
+    ]
+    (tmp_path / "page.jsonl").write_text("{")
+    with pytest.raises(InputError, match=r"page\.jsonl: damaged, or not rows written by"):
+        table("bmlr-p", epochs=1)
+
+
+def test_kept_rows_are_of_the_presets_of_today() -> None:
+    """A figure in docs/results is what the command would make again; README and pages come from it."""
+    folder = Path(__file__).parents[2] / "docs" / "results"
+    for path in folder.glob("*.jsonl"):
+        rows = read_rows(path)
+        for row in rows:
+            config = module._config(path.stem, row.dataset, row.method, {})
+            assert module.difference(row.settings, config) is None, (path.stem, row.dataset, row.method)
+        said = path.with_suffix(".md").read_text(encoding="utf-8")
+        assert said == page(path.stem, published(path.stem), rows), f"{path.stem}: reproduce it"
 
 
 def test_rows_with_settings_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

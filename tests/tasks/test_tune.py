@@ -60,6 +60,21 @@ def test_a_trial_cannot_see_the_test_part(tmp_path: Path, monkeypatch: pytest.Mo
     assert found.trials == 2 and 0 <= found.value <= 1
 
 
+def test_few_choices_are_each_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sampler repeats itself among few; what was interrupted is enqueued already."""
+    seen = []
+
+    def scored(config: NodeConfig, seed: int) -> float:
+        seen.append((config.lr, config.dropout))
+        return config.lr
+
+    monkeypatch.setattr(module, "validate", scored)
+    space = parse(NodeConfig, ["lr=0.001,0.01,0.1", "dropout=0,0.3"])
+    for trials in (6, 6):
+        tune(short(seeds=1), space, folder=tmp_path / "study", trials=trials)
+    assert len(seen) == 6 and len(set(seen)) == 6
+
+
 def test_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted trial is tried again, and finished ones are not."""
     folder, seen = tmp_path / "study", []
