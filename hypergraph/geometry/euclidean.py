@@ -1,11 +1,14 @@
-"""Flat space with the interface of the hyperbolic models; K is accepted and ignored."""
+"""Flat space with the interface of the hyperbolic models, layers' operators included; K is accepted and
+ignored, and so is what tells the hyperbolic models apart."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, operator, unit
+from hypergraph.geometry.numerics import Scalar, operator, raised, unit
 from hypergraph.geometry.radial import safe_sqrt
 from hypergraph.geometry.rows import dot, sq_norm
 from hypergraph.sparse import SparseRows
@@ -16,7 +19,7 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
     return x
 
 
-def contains(x: Tensor, *, K: Scalar) -> Tensor:
+def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     """Whether x is finite."""
     return torch.isfinite(x).all(-1)
 
@@ -124,6 +127,7 @@ def horospheres(
     offset: Tensor | None = None,
     *,
     K: Scalar,
+    **_: Any,
 ) -> Tensor:
     """Scale times the Busemann function of the direction of each row of the weight, plus the offset."""
     value = _product(x, unit(weight)) * -(1.0 if scale is None else scale)
@@ -132,10 +136,31 @@ def horospheres(
 
 @operator
 def hyperplanes(
-    x: Tensor | SparseRows, weight: Tensor, offset: Tensor, scale: Tensor | None = None, *, K: Scalar
+    x: Tensor | SparseRows,
+    weight: Tensor,
+    offset: Tensor,
+    scale: Tensor | None = None,
+    *,
+    K: Scalar,
+    **_: Any,
 ) -> Tensor:
     """Scale (or the norm of the normal) times the signed distance to the hyperplane with this normal at this
     distance from the origin."""
     norms = torch.linalg.vector_norm(weight, dim=-1)
     scale = norms if scale is None else scale
     return scale * (_product(x, weight) / torch.where(norms == 0, 1.0, norms) - offset)
+
+
+def shift0(w: Tensor, b: Tensor, weight: Tensor | None = None, **_: Any) -> Tensor:
+    """w + b, or Ww + b."""
+    return w + b if weight is None else (w @ raised(weight).mT).to(w.dtype) + raised(b)
+
+
+def from_distances0(d: Tensor, b: Tensor | None, **_: Any) -> Tensor:
+    """d, and b added where there is one."""
+    return d if b is None else d + b
+
+
+def bound0(u: Tensor | SparseRows, **_: Any) -> Tensor | SparseRows:
+    """u itself."""
+    return u

@@ -113,11 +113,11 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
     return _point(_inside(x, K), K)
 
 
-def contains(x: Tensor, *, K: Scalar) -> Tensor:
-    """Whether x is on the sheet, up to rounding of its own size."""
+def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
+    """Whether x is on the sheet, up to rounding of its own size, or up to that share of it."""
     eps, x = torch.finfo(x.dtype).eps, raised(x)
     x_t, x2 = x[..., 0], sq_norm(x[..., 1:]).squeeze(-1)
-    tolerance = 64 * eps * (x2 - 1 / K)
+    tolerance = max(64 * eps, slack) * (x2 - 1 / K)
     return torch.isfinite(x).all(-1) & (x_t > 0) & ((x_t.square() - (x2 - 1 / K)).abs() <= tolerance)
 
 
@@ -273,7 +273,7 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
 
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    return horospheres(x, v, K=K, form="sheet")
+    return horospheres(x, v, K=K, pace=1.0)
 
 
 @operator
@@ -304,6 +304,11 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     along = torch.where(c_p * length < 1, dot(p_s, a), dot(p_s, a_s) / c_p)
     q = (1 + c_x) * (dot(w, a) + (K / 2) * sq_norm(w) * along) / torch.where(length > 0, length, 1.0)
     return (q * asinhc(-K * q * q)).squeeze(-1)
+
+
+def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
+    """x itself."""
+    return x
 
 
 @operator

@@ -30,37 +30,30 @@ def raised(a: Any) -> Any:
     return a.float() if isinstance(a, Tensor) and a.dtype in _HALF else a
 
 
-def number(K: Scalar) -> Scalar:
-    """A curvature that nobody differentiates as a number: arithmetic with a number is the cheap one."""
-    if isinstance(K, Tensor) and K.numel() == 1 and not K.requires_grad and eager(K):
-        return K.item()
-    return K
-
-
-def _autocasting(x: Tensor) -> bool:
-    """Whether autocast is on for the device of x; meta tensors have none."""
-    kind = x.device.type
-    return (x.is_cpu or torch.amp.is_autocast_available(kind)) and torch.is_autocast_enabled(kind)
+def _autocasting(kind: str) -> bool:
+    """Whether autocast is on for this type of device; meta tensors have none."""
+    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
 
 
 def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """An operator runs in float32 at least: half-precision inputs are raised, and autocast is off inside.
 
     Half precision has 8 or 11 bits; 1 - s|x| and |v - sx| near the boundary need all 24. And the
-    curvature is a :func:`number` where it can be.
+    curvature is a number where it can be.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
         K: Any = kwargs.get("K")
-        if isinstance(K, Tensor):
-            kwargs["K"] = number(K)
-        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-        cast = len(tensors) > 0 and _autocasting(tensors[0])
-        if not cast and all(a.dtype not in _HALF for a in tensors):
+        usual = eager(*args, *kwargs.values()) and not torch.is_autocast_enabled("cpu")
+        if isinstance(K, Tensor) and K.numel() == 1 and not K.requires_grad and (usual or eager(K)):
+            # nobody differentiates this curvature: arithmetic with a number is the cheap one
+            kwargs["K"] = K.item()
+        if usual:
             return function(*args, **kwargs)
         given: Any = [raised(a) for a in args]
-        with torch.autocast(tensors[0].device.type, enabled=False) if cast else nullcontext():
+        kinds = [a.device.type for a in given if isinstance(a, Tensor)]
+        with torch.autocast(kinds[0], enabled=False) if kinds and _autocasting(kinds[0]) else nullcontext():
             return function(*given, **{name: raised(a) for name, a in kwargs.items()})
 
     return wrapper

@@ -31,21 +31,15 @@ from hypergraph.geometry.radial import asinhc, sinhc
 from hypergraph.geometry.rows import dot, sq_norm, times
 from hypergraph.sparse import SparseRows
 
-PACE = {"ball": 2.0, "sheet": 1.0}
-
-
-def rate(K: Scalar, form: str) -> Scalar:
-    """The scaled distance from the origin of exp0 of a unit vector."""
-    return PACE[form] * (-K) ** 0.5
-
 
 @operator
-def bound0(u: Tensor | SparseRows, *, K: Scalar, form: str) -> Any:
+def bound0(u: Tensor | SparseRows, *, K: Scalar, pace: float) -> Any:
     """``log0(exp0(u))``: u itself, but where the space bounds exp0."""
-    pace, limit = PACE[form], distance_limit(u.dtype)
+    limit = distance_limit(u.dtype)
     if isinstance(u, SparseRows):
         return u.scaled(bound_of(u.sq_norm(), pace * pace * K, limit)[0])
-    if isinstance(K, float) and eager(u) and u.numel() and largest(u) * rate(K, form) <= limit / u.size(-1):
+    near = limit / (pace * (-K) ** 0.5 * u.size(-1)) if isinstance(K, float) else 0.0
+    if near and eager(u) and u.numel() and largest(u) <= near:
         return u
     return times(bound(u, pace * pace * K, limit)[0], u)
 
@@ -72,18 +66,20 @@ def _added(x: Tensor, time: Tensor, b: Tensor, rate: Scalar, limit: float) -> Te
 
 
 @with_kernel(Shift())
-def _shift(w: Tensor, b: Tensor, rate: Scalar, limit: float) -> Tensor:
+def _shift(w: Tensor, weight: Tensor | None, b: Tensor, rate: Scalar, limit: float) -> Tensor:
+    w = w if weight is None else w @ weight.mT
     scale, cosh = _sinh(rate * rate * sq_norm(w), limit)
     return _logarithm(_added(rate * scale * w, cosh, b, rate, limit), rate, limit)
 
 
 @operator
-def shift0(w: Tensor, b: Tensor, *, K: Scalar, form: str) -> Tensor:
-    r""":math:`\mathrm{Log}_0(\mathrm{Exp}_0(w) \oplus \mathrm{Exp}_0(b))` for rows w and one vector b.
+def shift0(w: Tensor, b: Tensor, weight: Tensor | None = None, *, K: Scalar, pace: float) -> Tensor:
+    r""":math:`\mathrm{Log}_0(\mathrm{Exp}_0(w) \oplus \mathrm{Exp}_0(b))` for one vector b and rows w, or the
+    products of rows w with a matrix.
 
     Written without points: on the ball these have lost digits that the logarithm needs.
     """
-    return _shift(w, b, rate(K, form), distance_limit(w.dtype))
+    return _shift(w, weight, b, pace * (-K) ** 0.5, distance_limit(w.dtype))
 
 
 @with_kernel(FromDistances())
@@ -96,11 +92,11 @@ def _from_distances(d: Tensor, b: Tensor | None, s: Scalar, rate: Scalar, limit:
 
 
 @operator
-def from_distances0(d: Tensor, b: Tensor | None, *, K: Scalar, form: str) -> Tensor:
+def from_distances0(d: Tensor, b: Tensor | None, *, K: Scalar, pace: float) -> Tensor:
     r""":math:`\mathrm{Log}_0(y \oplus \mathrm{Exp}_0(b))` of the point y whose signed distances to the
     coordinate hyperplanes are :math:`d_k`: its spatial coordinates on the Lorentz model are
     :math:`\sinh(s d_k)/s`."""
-    return _from_distances(d, b, (-K) ** 0.5, rate(K, form), distance_limit(d.dtype))
+    return _from_distances(d, b, (-K) ** 0.5, pace * (-K) ** 0.5, distance_limit(d.dtype))
 
 
 # torch.fx takes every operator whole: it cannot follow one that looks at its numbers

@@ -28,7 +28,6 @@ from hypergraph.geometry.numerics import (
     radius_limit,
     unit,
 )
-from hypergraph.geometry.origin import PACE
 from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
 from hypergraph.geometry.rows import combine, sq_norm, times
 from hypergraph.sparse import SparseRows
@@ -60,25 +59,25 @@ class Rows(NamedTuple):
         return 1 + self.rise
 
 
-def rows(x: Points, K: Scalar, form: str) -> Rows:
+def rows(x: Points, K: Scalar, pace: float, tangent: bool) -> Rows:
     """Points as :class:`Rows`, inside the limit.
 
     Args:
-        x: points of the ball (``form="ball"``) or of the Lorentz model (``"sheet"``), or the logarithms of
-            such points (``"ball tangent"``, ``"sheet tangent"``), which alone may be sparse.
+        x: points of the ball (``pace`` 2) or of the Lorentz model (``pace`` 1); with ``tangent`` their
+            logarithms, which alone may be sparse.
         K: the curvature.
-        form: what x holds.
+        pace: how far exp0 takes a vector, in units of its length: it tells the models apart.
+        tangent: whether x holds logarithms.
     """
     s = (-K) ** 0.5
-    if form.endswith("tangent"):
-        pace, limit = PACE[form.split()[0]], distance_limit(x.dtype)
+    if tangent:
         square = x.sq_norm() if isinstance(x, SparseRows) else sq_norm(x)
-        factor, q = bound_of(square, pace * pace * K, limit)
+        factor, q = bound_of(square, pace * pace * K, distance_limit(x.dtype))
         scale = sinhc(q)
         square = q * scale.square()
         return Rows(x, pace * s * times(factor, scale), square / (1 + (1 + square).sqrt()))
     assert isinstance(x, Tensor)
-    if form == "ball":
+    if pace == 2:
         factor, q = bound(x, K, radius_limit(x.dtype))
         conformal = 2 / (1 - q)
         return Rows(x, times(factor, s * conformal), conformal * q)
@@ -94,9 +93,15 @@ def nonzero(r: Tensor) -> Tensor:
 
 @with_kernel(Horospheres())
 def _horospheres(
-    x: Points, weight: Tensor, scale: Tensor | None, offset: Tensor | None, K: Scalar, form: str, limit: float
+    x: Points,
+    weight: Tensor,
+    scale: Tensor | None,
+    offset: Tensor | None,
+    K: Scalar,
+    pace: float,
+    tangent: bool,
 ) -> Tensor:
-    points = rows(x, K, form)
+    points = rows(x, K, pace, tangent)
     t = points.rise - points.products(unit(weight))
     # e^{-d} <= 1 + t, that is t >= -(r + rise) / (r + time) with r the length of the spatial part
     r = safe_sqrt(points.rise * (2 + points.rise))
@@ -114,14 +119,15 @@ def horospheres(
     offset: Tensor | None = None,
     *,
     K: Scalar,
-    form: str,
+    pace: float,
+    tangent: bool = False,
 ) -> Tensor:
     r""":math:`c_k B^{v_k}(x) + o_k`, with :math:`v_k` the direction of a row of ``weight``.
 
     :math:`B^v(x) = \frac1s\log(x_t - \langle x_s, v\rangle)` at :class:`Rows`. Shapes: x ``(..., ambient)``,
-    weight ``(C, n)``, scale and offset ``(C,)``, result ``(..., C)``. ``form`` as for :func:`rows`.
+    weight ``(C, n)``, scale and offset ``(C,)``, result ``(..., C)``; the others as for :func:`rows`.
     """
-    return _shaped(_horospheres(_flat(x), weight, scale, offset, K, form, distance_limit(weight.dtype)), x)
+    return _shaped(_horospheres(_flat(x), weight, scale, offset, K, pace, tangent), x)
 
 
 @with_kernel(Products())
@@ -165,7 +171,14 @@ def _shaped(logits: Tensor, x: Points) -> Tensor:
 
 @operator
 def hyperplanes(
-    x: Points, weight: Tensor, offset: Tensor, scale: Tensor | None = None, *, K: Scalar, form: str
+    x: Points,
+    weight: Tensor,
+    offset: Tensor,
+    scale: Tensor | None = None,
+    *,
+    K: Scalar,
+    pace: float,
+    tangent: bool = False,
 ) -> Tensor:
     r""":math:`c_k` times the signed distance to the hyperplane with normal :math:`z_k` at distance
     :math:`b_k`.
@@ -178,7 +191,7 @@ def hyperplanes(
     s, limit = (-K) ** 0.5, distance_limit(weight.dtype)
     b = s * offset
     b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
-    points = rows(_flat(x), K, form)
+    points = rows(_flat(x), K, pace, tangent)
     if isinstance(x, SparseRows):
         inner, norms = points.products(weight), torch.linalg.vector_norm(weight, dim=-1)
     else:
@@ -189,7 +202,7 @@ def hyperplanes(
 
 
 class _Placed(NamedTuple):
-    """The points exp0(u_k) of the ball, as numbers a class, seen on the Lorentz model of curvature -1: the
+    """The points exp0(u_k), as numbers a class, seen on the Lorentz model of curvature -1: the
     factor of u_k in the spatial part p, that part's squared norm, the time, the inner product h of p with the
     unit normal, and the length of the normal."""
 
@@ -200,28 +213,28 @@ class _Placed(NamedTuple):
     length: Tensor
 
 
-def _place(point: Tensor, normal: Tensor, K: Scalar) -> _Placed:
+def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _Placed:
     u2, uz, z2 = gram(point, normal)
     limit = distance_limit(point.dtype)
-    q = -4 * K * u2
-    factor = 2 * (-K) ** 0.5 * sinhc(bound_square(q, limit)) * bound_factor(q, limit)
+    q = -pace * pace * K * u2
+    factor = pace * (-K) ** 0.5 * sinhc(bound_square(q, limit)) * bound_factor(q, limit)
     square = factor.square() * u2
     length = torch.where(z2 > 0, z2, 1.0).sqrt()
     return _Placed(factor, square, (1 + square).sqrt(), factor * uz / length, length)
 
 
 @operator
-def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar) -> Tensor:
-    r"""On the ball, :math:`\lambda_{p_k}\lVert a_k\rVert` times the signed distance to the hyperplane through
+def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, pace: float) -> Tensor:
+    r""":math:`\lambda_{p_k}\lVert a_k\rVert` times the signed distance to the hyperplane through
     :math:`p_k = \mathrm{Exp}_0(u_k)` with normal :math:`a_k`.
 
     With :math:`\hat a = a_k/\lVert a_k\rVert` and :math:`h = \langle p_s, \hat a\rangle`, it is
     :math:`\sinh^{-1}` of :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t` at :class:`Rows`: one
     product, with a vector of norm :math:`\sqrt{1 + h^2}`.
     """
-    p = _place(point, normal, K)
+    p = _place(point, normal, K, pace)
     lean = p.length * p.along * p.factor / (1 + p.time)
-    points = rows(_flat(x), K, "ball")
+    points = rows(_flat(x), K, pace, False)
     inner, norms = products(points.space(), combine(1.0, normal, lean.unsqueeze(-1), point))
     column = (1 + p.along.square()).sqrt() / nonzero(norms)
     scale = (1 + p.time) * p.length / (-K) ** 0.5
@@ -229,34 +242,34 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar) 
 
 
 @operator
-def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar) -> Tensor:
-    r"""On the ball, :math:`-d(x, p_k)\,B^{v_k}(m)/\lVert m\rVert` with :math:`m = -p_k\oplus x` and
+def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, pace: float) -> Tensor:
+    r"""In ball coordinates :math:`-d(x, p_k)\,B^{v_k}(m)/\lVert m\rVert` with :math:`m = -p_k\oplus x` and
     :math:`p_k = \mathrm{Exp}_0(u_k)`.
 
     Moving x by an isometry moves the ideal point the other way,
     :math:`B^{v}(-p\oplus x) = B^{v'}(x) + B^{v}(-p)` with :math:`v' = \sqrt{-K}p\oplus v` on the sphere, and
     :math:`d/\lVert m\rVert = 2h\coth h` with :math:`h = \sqrt{-K}d/2`: two products.
     """
-    s, p = (-K) ** 0.5, _place(point, direction, K)
+    s, p = (-K) ** 0.5, _place(point, direction, K, pace)
     # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
     rise = at_least(p.square / (1 + p.time) + p.along, 1 / (p.time + safe_sqrt(p.square)) - 1)
     towards = combine(
         1.0, direction, (p.length * p.factor * (1 + p.along / (1 + p.time))).unsqueeze(-1), point
     )
     two = torch.full_like(rise, -2.0)
-    busemann = horospheres(_flat(x), towards, two, -2 / s * torch.log1p(rise), K=K, form="ball")
+    busemann = horospheres(_flat(x), towards, two, -2 / s * torch.log1p(rise), K=K, pace=pace)
     # cosh(s d) is a Minkowski product
-    points = rows(_flat(x), K, "ball")
+    points = rows(_flat(x), K, pace, False)
     inner, _ = products(points.space(), point)
     return _shaped(busemann * tail(inner, points.time, -p.factor, p.time, None, "hcothh", 1.0), x)
 
 
 @operator
-def linear_forms(x: Points, weight: Tensor, *, K: Scalar, form: str) -> Tensor:
+def linear_forms(x: Points, weight: Tensor, *, K: Scalar, pace: float, tangent: bool = False) -> Tensor:
     """The inner products of the coordinates on the Lorentz model, time first, with the rows of ``weight``."""
-    if isinstance(x, Tensor) and form == "sheet":
+    if isinstance(x, Tensor) and pace == 1 and not tangent:
         return x @ weight.mT
-    points = rows(x, K, form)
+    points = rows(x, K, pace, tangent)
     return (points.products(weight[:, 1:]) + points.time * weight[:, 0]) / (-K) ** 0.5
 
 

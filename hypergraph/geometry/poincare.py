@@ -52,9 +52,9 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
     return times(factor, x) if isinstance(factor, Tensor) else x.clone()
 
 
-def contains(x: Tensor, *, K: Scalar) -> Tensor:
-    """Whether x is finite and inside the open ball."""
-    return torch.isfinite(x).all(-1) & (-K * sq_norm(raised(x)).squeeze(-1) < 1)
+def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
+    """Whether x is finite and inside the open ball, or one that is larger by ``slack``."""
+    return torch.isfinite(x).all(-1) & (-K * sq_norm(raised(x)).squeeze(-1) < 1 + slack)
 
 
 @with_kernel(BallExp0())
@@ -167,7 +167,7 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
 
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    return horospheres(x, v, K=K, form="ball")
+    return horospheres(x, v, K=K, pace=2.0)
 
 
 @operator
@@ -186,6 +186,11 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     a = unit(a)
     q = 2 * (at.gap * dot(w, a) - square * at.dot(a)) / (at.gap * to.gap)
     return (q * asinhc(-K * q * q)).squeeze(-1)
+
+
+def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
+    """x itself."""
+    return x
 
 
 @operator

@@ -78,7 +78,10 @@ class Space(nn.Module):
     model: str
     flat = False
     pace = 1.0  # how far exp0 takes a vector, in units of its length
+    # where the operators are, and what layers compute with many directions and on logarithms
     _ops: ModuleType
+    _planes: ModuleType = planes
+    _origin: ModuleType = origin
 
     @property
     def K(self) -> Tensor:
@@ -171,9 +174,9 @@ class Space(nn.Module):
         """Back onto the model."""
         return self._ops.project(x, K=self.K)
 
-    def contains(self, x: Tensor) -> Tensor:
-        """Whether x is on the model, with a tolerance that scales with the point."""
-        return self._ops.contains(x, K=self.K)
+    def contains(self, x: Tensor, slack: float = 0.0) -> Tensor:
+        """Whether x is on the model, up to rounding, or up to a share ``slack`` of the point's size."""
+        return self._ops.contains(x, K=self.K, slack=slack)
 
     def lift(self, features: Tensor, clip: float | None = None) -> Tensor:
         """exp0 of the features, clipped first to norm ``clip`` where given.
@@ -217,7 +220,7 @@ class Space(nn.Module):
     ) -> Tensor:
         """``scale * busemann(x, v) + offset``, with v the directions of the rows of ``weight`` ``(C, n)``:
         shape ``(..., C)``."""
-        return planes.horospheres(x, weight, scale, offset, K=self.K, form=self._form(tangent))
+        return self._planes.horospheres(x, weight, scale, offset, K=self.K, pace=self.pace, tangent=tangent)
 
     def hyperplanes(
         self,
@@ -230,33 +233,32 @@ class Space(nn.Module):
     ) -> Tensor:
         """``scale``, by default the norm of a normal, times the signed distances to the hyperplanes with the
         normals ``weight`` ``(C, n)`` at the distances ``offset`` from the origin: shape ``(..., C)``."""
-        return planes.hyperplanes(x, weight, offset, scale, K=self.K, form=self._form(tangent))
+        return self._planes.hyperplanes(x, weight, offset, scale, K=self.K, pace=self.pace, tangent=tangent)
 
     def hyperplanes_through(self, x: Tensor, point: Tensor, normal: Tensor) -> Tensor:
-        """On the ball: see :func:`hypergraph.geometry.planes.hyperplanes_through`."""
-        raise NotImplementedError
+        """See :func:`hypergraph.geometry.planes.hyperplanes_through`."""
+        return self._planes.hyperplanes_through(x, point, normal, K=self.K, pace=self.pace)
 
     def pseudo_busemann(self, x: Tensor, point: Tensor, direction: Tensor) -> Tensor:
-        """On the ball: see :func:`hypergraph.geometry.planes.pseudo_busemann`."""
-        raise NotImplementedError
+        """See :func:`hypergraph.geometry.planes.pseudo_busemann`."""
+        return self._planes.pseudo_busemann(x, point, direction, K=self.K, pace=self.pace)
 
     def linear_forms(self, x: Tensor | SparseRows, weight: Tensor, *, tangent: bool = False) -> Tensor:
-        """On the Lorentz model: the products of all coordinates with the rows of ``weight`` ``(C, n +
-        1)``."""
-        raise NotImplementedError
+        """The products of the coordinates on the Lorentz model with the rows of ``weight`` ``(C, n + 1)``."""
+        return self._planes.linear_forms(x, weight, K=self.K, pace=self.pace, tangent=tangent)
 
-    def shift0(self, w: Tensor, b: Tensor) -> Tensor:
-        """``log0(gyro_add(exp0(w), exp0(b)))`` for rows w and one vector b."""
-        return origin.shift0(w, b, K=self.K, form=self._form())
+    def shift0(self, w: Tensor, b: Tensor, weight: Tensor | None = None) -> Tensor:
+        """``log0(gyro_add(exp0(w), exp0(b)))`` for rows w, times a matrix where given, and one vector b."""
+        return self._origin.shift0(w, b, weight, K=self.K, pace=self.pace)
 
     def from_distances0(self, d: Tensor, b: Tensor | None = None) -> Tensor:
         """``log0(gyro_add(y, exp0(b)))`` of the point y whose signed distances to the coordinate hyperplanes
         are d; without b, ``log0(y)``."""
-        return origin.from_distances0(d, b, K=self.K, form=self._form())
+        return self._origin.from_distances0(d, b, K=self.K, pace=self.pace)
 
     def bound0(self, u: Tensor | SparseRows) -> Any:
         """``log0(exp0(u))``: u itself, but where exp0 bounds it."""
-        return origin.bound0(u, K=self.K, form=self._form())
+        return self._origin.bound0(u, K=self.K, pace=self.pace)
 
     def summand(self, u: Tensor) -> Tensor:
         """Coordinates of exp0(u) whose weighted sums make centroids: those of the Lorentz model."""
@@ -264,19 +266,15 @@ class Space(nn.Module):
 
     def log0_of_sum(self, total: Tensor) -> Tensor:
         """The logarithm of the Lorentzian centroid, given a weighted sum of :meth:`summand`."""
-        raise NotImplementedError
-
-    def _form(self, tangent: bool = False) -> str:
-        """What a tensor of points, or of their logarithms, is called in :mod:`hypergraph.geometry.planes`."""
-        raise NotImplementedError
+        return lorentz.log0(lorentz.from_sum(total, K=self.K), K=self.K) / self.pace
 
     def to_poincare(self, x: Tensor) -> Tensor:
         """The same point on the Poincaré ball of the same curvature."""
-        raise NotImplementedError
+        return self._ops.to_poincare(x, K=self.K)
 
     def to_lorentz(self, x: Tensor) -> Tensor:
         """The same point on the Lorentz model of the same curvature."""
-        raise NotImplementedError
+        return self._ops.to_lorentz(x, K=self.K)
 
 
 class _Hyperbolic(Space):
@@ -287,8 +285,8 @@ class _Hyperbolic(Space):
     @property
     def K(self) -> Tensor:
         """The curvature, a negative 0-d tensor."""
-        curvature = self.curvature
-        return curvature() if curvature.learnable else curvature.value
+        curvature: Any = self._modules["curvature"]  # every operator asks, and nn.Module's own way is slow
+        return curvature() if curvature.learnable else curvature._buffers["value"]
 
     def extra_repr(self) -> str:
         return f"K={self.K.item():g}" + (", learnable" if self.curvature.learnable else "")
@@ -313,25 +311,6 @@ class PoincareBall(_Hyperbolic):
     pace = 2.0
     _ops = poincare
 
-    def _form(self, tangent: bool = False) -> str:
-        return "ball tangent" if tangent else "ball"
-
-    def hyperplanes_through(self, x: Tensor, point: Tensor, normal: Tensor) -> Tensor:
-        return planes.hyperplanes_through(x, point, normal, K=self.K)
-
-    def pseudo_busemann(self, x: Tensor, point: Tensor, direction: Tensor) -> Tensor:
-        return planes.pseudo_busemann(x, point, direction, K=self.K)
-
-    def log0_of_sum(self, total: Tensor) -> Tensor:
-        # exp0(u) is 2|u| away from the origin
-        return lorentz.log0(lorentz.from_sum(total, K=self.K), K=self.K) / 2
-
-    def to_poincare(self, x: Tensor) -> Tensor:
-        return x
-
-    def to_lorentz(self, x: Tensor) -> Tensor:
-        return poincare.to_lorentz(x, K=self.K)
-
 
 class Lorentz(_Hyperbolic):
     """The Lorentz model; a point of the n-dimensional space has n + 1 coordinates, time first.
@@ -351,21 +330,6 @@ class Lorentz(_Hyperbolic):
     def ambient(self, n: int) -> int:
         return n + 1
 
-    def _form(self, tangent: bool = False) -> str:
-        return "sheet tangent" if tangent else "sheet"
-
-    def linear_forms(self, x: Tensor | SparseRows, weight: Tensor, *, tangent: bool = False) -> Tensor:
-        return planes.linear_forms(x, weight, K=self.K, form=self._form(tangent))
-
-    def log0_of_sum(self, total: Tensor) -> Tensor:
-        return lorentz.log0(lorentz.from_sum(total, K=self.K), K=self.K)
-
-    def to_poincare(self, x: Tensor) -> Tensor:
-        return lorentz.to_poincare(x, K=self.K)
-
-    def to_lorentz(self, x: Tensor) -> Tensor:
-        return x
-
 
 class Euclidean(Space):
     """Flat space with the same interface: the baseline, and the limit as K goes to 0.
@@ -377,7 +341,7 @@ class Euclidean(Space):
 
     model = "euclidean"
     flat = True
-    _ops = euclidean
+    _ops = _planes = _origin = euclidean
     _zero: Tensor
 
     def __init__(self) -> None:
@@ -388,37 +352,6 @@ class Euclidean(Space):
     def K(self) -> Tensor:
         """Zero."""
         return self._zero
-
-    def horospheres(
-        self,
-        x: Tensor | SparseRows,
-        weight: Tensor,
-        scale: Tensor | None = None,
-        offset: Tensor | None = None,
-        *,
-        tangent: bool = False,
-    ) -> Tensor:
-        return euclidean.horospheres(x, weight, scale, offset, K=self.K)
-
-    def hyperplanes(
-        self,
-        x: Tensor | SparseRows,
-        weight: Tensor,
-        offset: Tensor,
-        scale: Tensor | None = None,
-        *,
-        tangent: bool = False,
-    ) -> Tensor:
-        return euclidean.hyperplanes(x, weight, offset, scale, K=self.K)
-
-    def shift0(self, w: Tensor, b: Tensor) -> Tensor:
-        return w + b
-
-    def from_distances0(self, d: Tensor, b: Tensor | None = None) -> Tensor:
-        return d if b is None else d + b
-
-    def bound0(self, u: Tensor | SparseRows) -> Any:
-        return u
 
     def summand(self, u: Tensor) -> Tensor:
         return u

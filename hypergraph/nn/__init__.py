@@ -15,42 +15,25 @@ if TYPE_CHECKING:
     from hypergraph.nn.decoders import FermiDirac
     from hypergraph.nn.encoders import GCN, HGCN, HNN, MLP
     from hypergraph.nn.genome import GenomeCNN
-    from hypergraph.nn.heads import (
-        BMLR,
-        GaneaMLR,
-        LorentzMLR,
-        PoincareMLR,
-        PseudoBusemannMLR,
-        TangentMLR,
-    )
+    from hypergraph.nn.heads import BMLR, GaneaMLR, LorentzMLR, PoincareMLR, PseudoBusemannMLR, TangentMLR
     from hypergraph.nn.hetero import HeteroConv
     from hypergraph.nn.linear import BFC, LorentzFC, PoincareFC, TangentLinear
     from hypergraph.nn.vision import ResNet18
 
-_WHERE = {
-    "BMLR": "hypergraph.nn.heads",
-    "GaneaMLR": "hypergraph.nn.heads",
-    "LorentzMLR": "hypergraph.nn.heads",
-    "PoincareMLR": "hypergraph.nn.heads",
-    "PseudoBusemannMLR": "hypergraph.nn.heads",
-    "TangentMLR": "hypergraph.nn.heads",
-    "BFC": "hypergraph.nn.linear",
-    "GCN": "hypergraph.nn.encoders",
-    "HGCN": "hypergraph.nn.encoders",
-    "HNN": "hypergraph.nn.encoders",
-    "MLP": "hypergraph.nn.encoders",
-    "Activation": "hypergraph.nn.activation",
-    "FermiDirac": "hypergraph.nn.decoders",
-    "HGCNConv": "hypergraph.nn.conv",
-    "HeteroConv": "hypergraph.nn.hetero",
-    "GenomeCNN": "hypergraph.nn.genome",
-    "LorentzFC": "hypergraph.nn.linear",
-    "PoincareFC": "hypergraph.nn.linear",
-    "ResNet18": "hypergraph.nn.vision",
-    "TangentLinear": "hypergraph.nn.linear",
-    "clip": "hypergraph.geometry.numerics",
-    "normalized_adjacency": "hypergraph.nn.adjacency",
+_FILES = {
+    "activation": "Activation",
+    "adjacency": "normalized_adjacency",
+    "conv": "HGCNConv",
+    "decoders": "FermiDirac",
+    "encoders": "GCN HGCN HNN MLP",
+    "genome": "GenomeCNN",
+    "heads": "BMLR GaneaMLR LorentzMLR PoincareMLR PseudoBusemannMLR TangentMLR",
+    "hetero": "HeteroConv",
+    "linear": "BFC LorentzFC PoincareFC TangentLinear",
+    "vision": "ResNet18",
 }
+_WHERE = {name: f"hypergraph.nn.{file}" for file, names in _FILES.items() for name in names.split()}
+_WHERE["clip"] = "hypergraph.geometry.numerics"
 __all__ = [
     "BFC",
     "BMLR",

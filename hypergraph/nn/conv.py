@@ -152,36 +152,34 @@ class HGCNConv(MessagePassing):
         """
         self._check_flow(self.flow)
         source, target = x if isinstance(x, tuple) else (x, None)
-        h = self._transform(source, tangent)
+        fc, act, space, out_space = self.fc, self.act, self.space, self.out_space
+        h = fc(source if tangent else self._logarithm(source), tangent=True)
         if target is not None:
-            h = torch.cat([h, self._transform(target, tangent)])
+            h = torch.cat([h, fc(target if tangent else self._logarithm(target), tangent=True)])
         own = target is not None or not isinstance(x, tuple)
         sizes = self._sizes(source, target, own, size)
-        u = self._aggregate(h, self._graph(edge_index, edge_weight, sizes, own, h.dtype))
-        u = self.act(u)
+        u = act(self._aggregate(h, self._graph(edge_index, edge_weight, sizes, own, h.dtype)))
         if not tangent:
-            return self.out_space.exp0(u)
+            return out_space.exp0(u)
         # a mean of bounded vectors is bounded, and ReLU shortens it
         mean = (
             self.aggregation == "tangent" and self.norm == "mean" and not isinstance(edge_index, SparseMatrix)
         )
-        if mean and isinstance(self.act, (nn.ReLU, nn.Identity)) and self.out_space is self.space:
+        if mean and out_space is space and isinstance(act, (nn.ReLU, nn.Identity)):
             return u
-        return self.out_space.bound0(u)
+        return out_space.bound0(u)
 
-    def _transform(self, x: Any, tangent: bool) -> Tensor:
-        """The logarithms at the origin of the points that the linear layer gives."""
-        if not tangent:
-            x = check_points(x, self.space, self.in_channels, self)
-            if x.dim() != 2:
-                raise InputError(
-                    f"{self} takes a matrix of points, one row a node, got shape {tuple(x.shape)}; join the "
-                    f"graphs of a batch by torch_geometric.data.Batch, or pass one at a time."
-                )
-            if not x.requires_grad and not torch.compiler.is_compiling():
-                check_finite(x)
-            x = self.space.log0(x)
-        return self.fc(x, tangent=True)
+    def _logarithm(self, x: Any) -> Tensor:
+        """The logarithms of points that were checked."""
+        x = check_points(x, self.space, self.in_channels, self)
+        if x.dim() != 2:
+            raise InputError(
+                f"{self} takes a matrix of points, one row a node, got shape {tuple(x.shape)}; join the "
+                f"graphs of a batch by torch_geometric.data.Batch, or pass one at a time."
+            )
+        if not x.requires_grad and not torch.compiler.is_compiling():
+            check_finite(x)
+        return self.space.log0(x)
 
     def _check_flow(self, flow: str) -> None:
         if flow != "source_to_target":
@@ -214,13 +212,13 @@ class HGCNConv(MessagePassing):
         """The normalised graph: a matrix for the fast path, else edges."""
         learns = weights_learn(edge_index, edge_weight)
         single = self.attention or bool(self.explain) or not self.fuse or learns
+        if isinstance(edge_index, SparseMatrix):
+            return self._as_given(edge_index, sizes, own, single)
 
         def make() -> SparseMatrix | Edges:
             edges = self._normalize(edge_index, edge_weight, sizes, own, dtype)
             return edges if single else edges.matrix()
 
-        if isinstance(edge_index, SparseMatrix):
-            return self._as_given(edge_index, sizes, own, single)
         if not self.cached or learns or not isinstance(edge_index, Tensor):
             return make()
         return self._memo(make, edge_index, edge_weight, *sizes, own, single, dtype)

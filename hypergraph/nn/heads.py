@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
-from hypergraph.geometry.numerics import raised
+from hypergraph.geometry.numerics import raised, unit
 from hypergraph.geometry.space import Space
-from hypergraph.nn.inputs import check_channels, check_points, softplus_inverse, unit
+from hypergraph.nn.inputs import check_channels, check_points, softplus_inverse
 from hypergraph.nn.registry import as_space
 
 
@@ -110,15 +110,7 @@ class PoincareMLR(_Scaled):
         u_k(x) = \frac{2\alpha_k}{\sqrt{-K}} \sinh^{-1}\bigl(\lambda_x\sqrt{-K}\langle x, v_k\rangle
         \cosh(2\sqrt{-K}b_k) - (\lambda_x - 1)\sinh(2\sqrt{-K}b_k)\bigr)
 
-    Args:
-        in_channels: the dimension n of the space.
-        num_classes: the number of classes C.
-        space: the space of the points.
-        magnitude: ``"free"`` or ``"row"``, as for :class:`BMLR`.
-
-    Shapes:
-        - **input:** points ``(..., n)``
-        - **output:** logits ``(..., C)``
+    Arguments and shapes are those of :class:`BMLR`.
 
     >>> ball = PoincareBall(K=-1.0)
     >>> PoincareMLR(16, 7, ball)(ball.lift(torch.randn(4, 16))).shape
@@ -129,7 +121,22 @@ class PoincareMLR(_Scaled):
         return self.space.hyperplanes(x, self.weight, 2 * self.b, 2 * self.alpha)
 
 
-class LorentzMLR(_Head):
+class _Offset(_Head):
+    """Offsets b_k beside the weight: what LorentzMLR and TangentMLR share."""
+
+    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
+        super().__init__(in_channels, num_classes, space)
+        self.b = nn.Parameter(torch.empty(num_classes))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Uniform in 1/sqrt(n), as ``nn.Linear`` and the source of LorentzMLR do."""
+        bound = self.in_channels**-0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.b, -bound, bound)
+
+
+class LorentzMLR(_Offset):
     r"""The Lorentz MLR of `Fully Hyperbolic Convolutional Neural Networks <https://arxiv.org/abs/2303.15919>`_.
 
     .. math::
@@ -140,30 +147,12 @@ class LorentzMLR(_Head):
     published :math:`\alpha` prints :math:`\sinh` without its factor :math:`\lVert z_k\rVert x_t`; with it,
     as here, the logit is the signed distance to the published hyperplane.
 
-    Args:
-        in_channels: the dimension n of the space.
-        num_classes: the number of classes C.
-        space: the space of the points.
-
-    Shapes:
-        - **input:** points ``(..., n + 1)``
-        - **output:** logits ``(..., C)``
+    Arguments and shapes are those of :class:`BMLR`, without ``magnitude``.
 
     >>> sheet = Lorentz(K=-1.0)
     >>> LorentzMLR(16, 7, sheet)(sheet.lift(torch.randn(4, 16))).shape
     torch.Size([4, 7])
     """
-
-    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
-        super().__init__(in_channels, num_classes, space)
-        self.b = nn.Parameter(torch.empty(num_classes))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Uniform in 1/sqrt(n), as its source does."""
-        bound = self.in_channels**-0.5
-        nn.init.uniform_(self.weight, -bound, bound)
-        nn.init.uniform_(self.b, -bound, bound)
 
     def logits(self, x: Tensor) -> Tensor:
         return self.space.hyperplanes(x, self.weight, self.b)
@@ -191,14 +180,7 @@ class GaneaMLR(_Placed):
         u_k(x) = \frac{\lambda_{p_k}\lVert a_k\rVert}{\sqrt{-K}} \sinh^{-1}\frac{2\sqrt{-K}
         \langle -p_k\oplus x, a_k\rangle}{(1 + K\lVert -p_k\oplus x\rVert^2)\lVert a_k\rVert}
 
-    Args:
-        in_channels: the dimension n of the space.
-        num_classes: the number of classes C.
-        space: the space of the points.
-
-    Shapes:
-        - **input:** points ``(..., n)``
-        - **output:** logits ``(..., C)``
+    Arguments and shapes are those of :class:`BMLR`, without ``magnitude``.
 
     >>> ball = PoincareBall(K=-1.0)
     >>> GaneaMLR(16, 7, ball)(ball.lift(torch.randn(4, 16))).shape
@@ -217,14 +199,7 @@ class PseudoBusemannMLR(_Placed):
 
     The leading minus is in their code, not in their text.
 
-    Args:
-        in_channels: the dimension n of the space.
-        num_classes: the number of classes C.
-        space: the space of the points.
-
-    Shapes:
-        - **input:** points ``(..., n)``
-        - **output:** logits ``(..., C)``
+    Arguments and shapes are those of :class:`BMLR`, without ``magnitude``.
 
     >>> ball = PoincareBall(K=-1.0)
     >>> PseudoBusemannMLR(16, 7, ball)(ball.lift(torch.randn(4, 16))).shape
@@ -235,7 +210,7 @@ class PseudoBusemannMLR(_Placed):
         return self.space.pseudo_busemann(x, self.point, self.weight)
 
 
-class TangentMLR(_Head):
+class TangentMLR(_Offset):
     r"""Euclidean MLR on the logarithm at the origin.
 
     .. math::
@@ -243,30 +218,12 @@ class TangentMLR(_Head):
 
     The head of `HGCN <https://arxiv.org/abs/1910.12933>`_; in flat space, the usual one.
 
-    Args:
-        in_channels: the dimension n of the space.
-        num_classes: the number of classes C.
-        space: the space of the points.
-
-    Shapes:
-        - **input:** points ``(..., space.ambient(n))``
-        - **output:** logits ``(..., C)``
+    Arguments and shapes are those of :class:`BMLR`, without ``magnitude``.
 
     >>> sheet = Lorentz(K=-1.0)
     >>> TangentMLR(16, 7, sheet)(sheet.lift(torch.randn(4, 16))).shape
     torch.Size([4, 7])
     """
-
-    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
-        super().__init__(in_channels, num_classes, space)
-        self.b = nn.Parameter(torch.empty(num_classes))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Uniform in 1/sqrt(n), as ``nn.Linear`` does."""
-        bound = self.in_channels**-0.5
-        nn.init.uniform_(self.weight, -bound, bound)
-        nn.init.uniform_(self.b, -bound, bound)
 
     def logits(self, x: Tensor) -> Tensor:
         u = self.space.log0(x)

@@ -1,4 +1,4 @@
-"""What heads and layers share: points checked on entry, unit rows, the inverse of softplus."""
+"""What heads and layers share: points checked on entry, a product, the inverse of softplus."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
+from hypergraph.geometry.kernels.dispatch import eager
 from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
 from hypergraph.sparse import SparseMatrix, SparseRows
 
 
-def check_points(x: Any, space: Space, n: int, layer: nn.Module, tangent: bool = False) -> Any:
-    """x, in single precision at least; an error where its last dimension is not that of the space."""
+def check_points(x: Any, space: Space, n: int, layer: Any, tangent: bool = False) -> Any:
+    """x, in single precision at least; an error where its last dimension is not that of the space, or where
+    the first points that the layer sees are not on it."""
+    if isinstance(x, SparseRows) and x.size(-1) == n:
+        return x
     if isinstance(x, torch.fx.Proxy):
         return x
     size = n if tangent else space.ambient(n)
@@ -27,7 +31,20 @@ def check_points(x: Any, space: Space, n: int, layer: nn.Module, tangent: bool =
         )
     if isinstance(x, Tensor) and x.layout != torch.strided:
         x = x.to_dense()  # points that space.lift() left sparse; encoders take features, and form none
+    if not tangent and not layer.__dict__.get("_seen_points") and eager(x):
+        _check_lifted(x.detach(), space, layer)
+        layer._seen_points = True
     return raised(x)
+
+
+def _check_lifted(x: Tensor, space: Space, layer: nn.Module) -> None:
+    off = ~space.contains(x, slack=0.1) & x.isfinite().all(-1)
+    if off.any():
+        row = int(off.flatten().nonzero()[0])
+        raise InputError(
+            f"{layer} takes points, and row {row} is not on its space: these look like features "
+            f"that were not lifted; use space.lift(x)."
+        )
 
 
 def check_channels(**channels: int) -> None:
@@ -50,12 +67,6 @@ def check_finite(x: Tensor | SparseMatrix) -> None:
         raise InputError(f"The features of node {row} are not finite; clean or drop such rows first.")
 
 
-def unit(z: Tensor) -> Tensor:
-    """The rows of z over their norms; a row of zeros stays, with a finite gradient."""
-    norms = torch.linalg.vector_norm(z, dim=-1, keepdim=True)
-    return z / torch.where(norms == 0, 1.0, norms)
-
-
 def softplus_inverse(y: Tensor) -> Tensor:
     """The argument at which softplus is y > 0, with neither end overflowing."""
     return y + torch.log(-torch.expm1(-y))
@@ -64,4 +75,7 @@ def softplus_inverse(y: Tensor) -> Tensor:
 def product(x: Tensor | SparseRows, weight: Tensor) -> Tensor:
     """``x @ weight.T`` for dense or sparse rows, in the type of x: autocast may lower the product, not what
     follows."""
-    return x.product(weight) if isinstance(x, SparseRows) else (x @ raised(weight).mT).to(x.dtype)
+    if isinstance(x, SparseRows):
+        return x.product(weight)
+    y = x @ raised(weight).mT
+    return y if y.dtype == x.dtype else y.to(x.dtype)

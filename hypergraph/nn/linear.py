@@ -12,21 +12,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
-from hypergraph.geometry.numerics import distance_limit, raised
+from hypergraph.geometry.numerics import distance_limit, raised, unit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
-from hypergraph.nn.inputs import check_channels, check_points, product, softplus_inverse, unit
+from hypergraph.nn.inputs import check_channels, check_points, product, softplus_inverse
 from hypergraph.nn.registry import as_space
 from hypergraph.sparse import SparseRows
 
 Rows = Tensor | SparseRows
-torch.fx.wrap("distance_limit")  # a tracer's stand-in has no dtype to compare
+torch.fx.wrap("distance_limit")  # a tracer's stand-in has no dtype to compare, and no numbers to look at
+torch.fx.wrap("unit")
 
 
 class _Linear(nn.Module):
     """What the layers share: a weight with DropConnect, and a gyro bias."""
 
-    weight: nn.Parameter
     bias: nn.Parameter | None
 
     def __init__(
@@ -41,10 +41,11 @@ class _Linear(nn.Module):
         self.space = as_space(space)
         self.dropout = dropout
         self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
+        self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
 
     def dropped(self, weight: Tensor) -> Tensor:
         """The weight with DropConnect."""
-        return F.dropout(weight, self.dropout) if self.training and self.dropout > 0 else weight
+        return F.dropout(weight, self.dropout) if self.dropout > 0 and self.training else weight
 
     def forward(self, x: Rows, *, tangent: bool = False) -> Tensor:
         """The points that the layer gives.
@@ -54,8 +55,9 @@ class _Linear(nn.Module):
             tangent: x and the result are the logarithms of points at the origin: between the layers of an
                 encoder no point is formed. Such an x may be sparse.
         """
-        u = self.logarithm(check_points(x, self.space, self.in_channels, self, tangent), tangent)
-        return u if tangent else self.space.exp0(u)
+        space = self.space
+        u = self.logarithm(check_points(x, space, self.in_channels, self, tangent), tangent)
+        return u if tangent else space.exp0(u)
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         """The logarithms of the points that the layer gives; x as for :meth:`forward`."""
@@ -94,7 +96,6 @@ class TangentLinear(_Linear):
         self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
     ) -> None:
         super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
-        self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -104,8 +105,15 @@ class TangentLinear(_Linear):
             nn.init.zeros_(self.bias)
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
-        w = product(x if tangent else self.space.log0(x), self.dropped(self.weight))
-        return self.space.bound0(w) if self.bias is None else self.space.shift0(w, self.bias)
+        space, bias, weight = self.space, self.bias, self.dropped(self.weight)
+        u = x if tangent else space.log0(x)
+        if bias is None:
+            return space.bound0(product(u, weight))
+        return (
+            space.shift0(u.product(weight), bias)
+            if isinstance(u, SparseRows)
+            else space.shift0(u, bias, weight)
+        )
 
 
 class _Directions(_Linear):
@@ -115,7 +123,6 @@ class _Directions(_Linear):
         self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
     ) -> None:
         super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
-        self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
         self.raw_alpha = nn.Parameter(torch.empty(out_channels))
         self.b = nn.Parameter(torch.empty(out_channels))
 
@@ -149,16 +156,7 @@ class PoincareFC(_Directions):
 
     with :math:`u_k` the logits of :class:`~hypergraph.nn.heads.PoincareMLR`.
 
-    Args:
-        in_channels: the dimension n of the input space.
-        out_channels: the dimension m of the output space.
-        space: the space of both.
-        bias: whether to add the gyro bias.
-        dropout: the probability with which an entry of the weight is dropped in training.
-
-    Shapes:
-        - **input:** points ``(..., n)``
-        - **output:** points ``(..., m)``
+    Arguments and shapes are those of :class:`TangentLinear`.
 
     >>> ball = PoincareBall(K=-1.0)
     >>> PoincareFC(16, 8, ball)(ball.lift(torch.randn(4, 16))).shape
@@ -189,18 +187,11 @@ class BFC(_Directions):
     the origin every Busemann function is positive, so with :math:`b_k = 0` all responses are negative and a
     ReLU that follows never wakes.
 
+    Arguments and shapes are those of :class:`TangentLinear`, and besides:
+
     Args:
-        in_channels: the dimension n of the input space.
-        out_channels: the dimension m of the output space.
-        space: the space of both.
-        bias: whether to add the gyro bias.
-        dropout: the probability with which an entry of the weight is dropped in training.
         phi: the activation inside, a name that PyG's resolver knows or a module.
         init: ``"data"``, magnitudes and offsets from the first batch, or ``"published"``, those of HNN++.
-
-    Shapes:
-        - **input:** points ``(..., space.ambient(n))``
-        - **output:** points ``(..., space.ambient(m))``
 
     >>> sheet = Lorentz(K=-1.0)
     >>> BFC(16, 8, sheet, phi="relu")(sheet.lift(torch.randn(4, 16))).shape
@@ -284,17 +275,10 @@ class LorentzFC(_Linear):
 
     The gyro bias has ambient coordinates, m + 1 of them, as the paper counts; its time follows from the rest.
 
-    Args:
-        in_channels: the dimension n of the input space.
-        out_channels: the dimension m of the output space.
-        space: the space of both.
-        bias: whether to add the gyro bias.
-        dropout: the probability with which an entry of the weight is dropped in training.
-        phi: the activation on the coordinates, a name that PyG's resolver knows or a module.
+    Arguments and shapes are those of :class:`TangentLinear`, and besides:
 
-    Shapes:
-        - **input:** points ``(..., n + 1)``
-        - **output:** points ``(..., m + 1)``
+    Args:
+        phi: the activation on the coordinates, a name that PyG's resolver knows or a module.
 
     >>> sheet = Lorentz(K=-1.0)
     >>> LorentzFC(16, 8, sheet)(sheet.lift(torch.randn(4, 16))).shape

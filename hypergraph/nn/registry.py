@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError, unknown_name
@@ -23,9 +24,9 @@ class Entry:
     """One registered head or layer.
 
     Args:
-        name: what a person types.
         kind: ``"head"`` or ``"layer"``.
-        cls: ``"module:Class"``, imported when first made.
+        name: what a person types.
+        cls: its class, imported when first made.
         space: the model it works on: ``"poincare"``, ``"lorentz"`` or ``"euclidean"``.
         formula: what it computes, in words.
         params: the number of parameters, for n features and C classes or m outputs (a layer: without the
@@ -33,11 +34,10 @@ class Entry:
         flops: the paper's count for one point.
         reference: where it comes from.
         bias: the number of parameters of the gyro bias; empty for a head.
-        takes: the keyword arguments of its own that a configuration may set, such as ``phi``.
     """
 
-    name: str
     kind: str
+    name: str
     cls: str
     space: str
     formula: str
@@ -45,46 +45,25 @@ class Entry:
     flops: str
     reference: str
     bias: str = ""
-    takes: tuple[str, ...] = ()
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The keyword arguments of its own that a configuration may set."""
+        return {"BMLR": ("magnitude",), "PoincareMLR": ("magnitude",), "BFC": ("phi", "init")}.get(
+            self.cls, ()
+        )
 
     def load(self) -> type[nn.Module]:
         """Import the class."""
-        return _load(self.cls)
+        return _load("heads" if self.kind == "head" else "linear", self.cls)
 
 
-def _load(where: str) -> type[nn.Module]:
-    module, _, cls = where.partition(":")
-    found: type[nn.Module] = getattr(importlib.import_module(module), cls)
+_TAKES = {"BMLR": ("magnitude",), "PoincareMLR": ("magnitude",), "BFC": ("phi", "init")}
+
+
+def _load(module: str, cls: str) -> type[nn.Module]:
+    found: type[nn.Module] = getattr(importlib.import_module(f"hypergraph.nn.{module}"), cls)
     return found
-
-
-def _head(
-    name: str,
-    cls: str,
-    space: str,
-    formula: str,
-    params: str,
-    flops: str,
-    reference: str,
-    takes: tuple[str, ...] = (),
-) -> Entry:
-    where = f"hypergraph.nn.heads:{cls}"
-    return Entry(name, "head", where, space, formula, params, flops, reference, takes=takes)
-
-
-def _layer(
-    name: str,
-    cls: str,
-    space: str,
-    formula: str,
-    params: str,
-    flops: str,
-    reference: str,
-    bias: str = "m",
-    takes: tuple[str, ...] = (),
-) -> Entry:
-    where = f"hypergraph.nn.linear:{cls}"
-    return Entry(name, "layer", where, space, formula, params, flops, reference, bias, takes)
 
 
 def _table(*entries: Entry) -> Mapping[str, Entry]:
@@ -93,157 +72,46 @@ def _table(*entries: Entry) -> Mapping[str, Entry]:
 
 _BUSEMANN = "Chen et al. 2026, Hyperbolic Busemann Neural Networks"
 _GANEA = "Ganea et al. 2018, Hyperbolic Neural Networks"
+_EQ27 = f"{_GANEA}, Eq. 27"
 _SHIMIZU = "Shimizu et al. 2021, Hyperbolic Neural Networks++"
 _NGUYEN = "Nguyen et al. 2025, pseudo-Busemann MLR, Cor. 4.3"
 _BDEIR = "Bdeir et al. 2024, Fully Hyperbolic CNNs, Eq. 12"
 _CHAMI = "Chami et al. 2019, Hyperbolic Graph Convolutional Networks"
 _HYBONET = "Chen et al. 2022, Fully Hyperbolic Neural Networks, Eq. 3"
 
-HEADS = _table(
-    _head(
-        "bmlr-p",
-        "BMLR",
-        "poincare",
-        "signed distance to a horosphere: minus alpha_k times the Busemann function towards v_k, plus b_k",
-        "C(n+2)",
-        "C(6n+12)",
-        _BUSEMANN,
-        takes=("magnitude",),
-    ),
-    _head(
-        "bmlr-l",
-        "BMLR",
-        "lorentz",
-        "signed distance to a horosphere: minus alpha_k times the Busemann function towards v_k, plus b_k",
-        "C(n+2)",
-        "C(2n+12)",
-        _BUSEMANN,
-        takes=("magnitude",),
-    ),
-    _head(
-        "pmlr",
-        "PoincareMLR",
-        "poincare",
-        "2 alpha_k times the signed distance to the geodesic hyperplane with normal v_k at distance 2 b_k",
-        "C(n+2)",
-        "C(4n+52)",
-        f"{_SHIMIZU}, Eq. 6",
-        takes=("magnitude",),
-    ),
-    _head(
-        "pmlr-ganea",
-        "GaneaMLR",
-        "poincare",
-        "the Riemannian norm of a_k times the signed distance to the geodesic hyperplane through p_k",
-        "C(2n)",
-        "C(19n+29)",
-        f"{_GANEA}, Eq. 25",
-    ),
-    _head(
-        "pbmlr-p",
-        "PseudoBusemannMLR",
-        "poincare",
-        "minus d(x, p_k) times the Busemann function of (-p_k) + x towards v_k over the norm of (-p_k) + x",
-        "C(2n)",
-        "C(19n+34)",
-        _NGUYEN,
-    ),
-    _head(
-        "lmlr",
-        "LorentzMLR",
-        "lorentz",
-        "|z_k| times the signed distance to the geodesic hyperplane with normal z_k at distance b_k",
-        "C(n+1)",
-        "C(4n+52)",
-        _BDEIR,
-    ),
-    _head(
-        "tangent-p",
-        "TangentMLR",
-        "poincare",
-        "Euclidean MLR on the logarithm at the origin: <a_k, log0(x)> + b_k",
-        "C(n+1)",
-        "C(2n)",
-        _CHAMI,
-    ),
-    _head(
-        "tangent-l",
-        "TangentMLR",
-        "lorentz",
-        "Euclidean MLR on the logarithm at the origin: <a_k, log0(x)> + b_k",
-        "C(n+1)",
-        "C(2n)",
-        _CHAMI,
-    ),
-    _head(
-        "mlr",
-        "TangentMLR",
-        "euclidean",
-        "Euclidean MLR: <a_k, x> + b_k",
-        "C(n+1)",
-        "C(2n)",
-        "multinomial logistic regression",
-    ),
-)
+_HORO = "signed distance to a horosphere: minus alpha_k times the Busemann function towards v_k, plus b_k"
+_NORMAL = "2 alpha_k times the signed distance to the geodesic hyperplane with normal v_k at distance 2 b_k"
+_PLACED = "the Riemannian norm of a_k times the signed distance to the geodesic hyperplane through p_k"
+_PSEUDO = "minus d(x, p_k) times the Busemann function of (-p_k) + x towards v_k over the norm of (-p_k) + x"
+_SHEET = "|z_k| times the signed distance to the geodesic hyperplane with normal z_k at distance b_k"
+_TANGENT = "Euclidean MLR on the logarithm at the origin: <a_k, log0(x)> + b_k"
+_FLAT = "Euclidean MLR: <a_k, x> + b_k"
+_PFC = "the point whose signed distances to the coordinate hyperplanes are the logits of pmlr"
+_BFC = "the point whose signed distances to the coordinate hyperplanes are phi of the logits of"
+_MOEBIUS = "Moebius matrix product: exp0(W log0(x))"
+_LTFC = "linear map in the tangent space at the origin: exp0(W log0(x))"
+_LFC = "spatial part of norm lambda sigmoid(<v, x> + b') in the direction of W phi(x) + b"
+_LFC_PARAMS = "m(n+1)+m+(n+1)+2"
 
+_head, _layer = partial(Entry, "head"), partial(Entry, "layer", bias="m")
+HEADS = _table(
+    _head("bmlr-p", "BMLR", "poincare", _HORO, "C(n+2)", "C(6n+12)", _BUSEMANN),
+    _head("bmlr-l", "BMLR", "lorentz", _HORO, "C(n+2)", "C(2n+12)", _BUSEMANN),
+    _head("pmlr", "PoincareMLR", "poincare", _NORMAL, "C(n+2)", "C(4n+52)", f"{_SHIMIZU}, Eq. 6"),
+    _head("pmlr-ganea", "GaneaMLR", "poincare", _PLACED, "C(2n)", "C(19n+29)", f"{_GANEA}, Eq. 25"),
+    _head("pbmlr-p", "PseudoBusemannMLR", "poincare", _PSEUDO, "C(2n)", "C(19n+34)", _NGUYEN),
+    _head("lmlr", "LorentzMLR", "lorentz", _SHEET, "C(n+1)", "C(4n+52)", _BDEIR),
+    _head("tangent-p", "TangentMLR", "poincare", _TANGENT, "C(n+1)", "C(2n)", _CHAMI),
+    _head("tangent-l", "TangentMLR", "lorentz", _TANGENT, "C(n+1)", "C(2n)", _CHAMI),
+    _head("mlr", "TangentMLR", "euclidean", _FLAT, "C(n+1)", "C(2n)", "multinomial logistic regression"),
+)
 FCS = _table(
-    _layer(
-        "mobius",
-        "TangentLinear",
-        "poincare",
-        "Moebius matrix product: exp0(W log0(x))",
-        "mn",
-        "2nm+2n+2m+24",
-        f"{_GANEA}, Eq. 27",
-    ),
-    _layer(
-        "poincare-fc",
-        "PoincareFC",
-        "poincare",
-        "the point whose signed distances to the coordinate hyperplanes are the logits of pmlr",
-        "m(n+2)",
-        "4nm+71m+4",
-        f"{_SHIMIZU}, Eq. 7",
-    ),
-    _layer(
-        "bfc-p",
-        "BFC",
-        "poincare",
-        "the point whose signed distances to the coordinate hyperplanes are phi of the logits of bmlr-p",
-        "m(n+2)",
-        "6nm+29m+4",
-        _BUSEMANN,
-        takes=("phi", "init"),
-    ),
-    _layer(
-        "ltfc",
-        "TangentLinear",
-        "lorentz",
-        "linear map in the tangent space at the origin: exp0(W log0(x))",
-        "mn",
-        "2nm+2n+2m+24",
-        f"{_GANEA}, Eq. 27, on the Lorentz model",
-    ),
-    _layer(
-        "lorentz-fc",
-        "LorentzFC",
-        "lorentz",
-        "spatial part of norm lambda sigmoid(<v, x> + b') in the direction of W phi(x) + b",
-        "m(n+1)+m+(n+1)+2",
-        "2nm+8m+2n+10",
-        _HYBONET,
-        bias="m+1",
-    ),
-    _layer(
-        "bfc-l",
-        "BFC",
-        "lorentz",
-        "the point whose signed distances to the coordinate hyperplanes are phi of the logits of bmlr-l",
-        "m(n+2)",
-        "2nm+30m+2",
-        _BUSEMANN,
-        takes=("phi", "init"),
-    ),
+    _layer("mobius", "TangentLinear", "poincare", _MOEBIUS, "mn", "2nm+2n+2m+24", _EQ27),
+    _layer("poincare-fc", "PoincareFC", "poincare", _PFC, "m(n+2)", "4nm+71m+4", f"{_SHIMIZU}, Eq. 7"),
+    _layer("bfc-p", "BFC", "poincare", f"{_BFC} bmlr-p", "m(n+2)", "6nm+29m+4", _BUSEMANN),
+    _layer("ltfc", "TangentLinear", "lorentz", _LTFC, "mn", "2nm+2n+2m+24", f"{_EQ27}, on the Lorentz model"),
+    _layer("lorentz-fc", "LorentzFC", "lorentz", _LFC, _LFC_PARAMS, "2nm+8m+2n+10", _HYBONET, bias="m+1"),
+    _layer("bfc-l", "BFC", "lorentz", f"{_BFC} bmlr-l", "m(n+2)", "2nm+30m+2", _BUSEMANN),
     _layer("linear", "TangentLinear", "euclidean", "W x", "mn", "2nm", "Euclidean linear layer"),
 )
 
@@ -254,7 +122,7 @@ class EncoderEntry:
 
     Args:
         name: what a person types.
-        cls: ``"module:Class"``, imported when first made.
+        cls: its class, imported when first made.
         flat: whether it is a Euclidean baseline; the others take any hyperbolic space and linear layer.
         sees_edges: whether it uses the graph and its weights; the others see the features alone.
     """
@@ -266,17 +134,14 @@ class EncoderEntry:
 
     def load(self) -> type[nn.Module]:
         """Import the class."""
-        return _load(self.cls)
+        return _load("encoders", self.cls)
 
 
 ENCODERS: Mapping[str, EncoderEntry] = {
-    entry.name: entry
-    for entry in (
-        EncoderEntry("hgcn", "hypergraph.nn.encoders:HGCN", flat=False, sees_edges=True),
-        EncoderEntry("hnn", "hypergraph.nn.encoders:HNN", flat=False, sees_edges=False),
-        EncoderEntry("gcn", "hypergraph.nn.encoders:GCN", flat=True, sees_edges=True),
-        EncoderEntry("mlp", "hypergraph.nn.encoders:MLP", flat=True, sees_edges=False),
-    )
+    "hgcn": EncoderEntry("hgcn", "HGCN", flat=False, sees_edges=True),
+    "hnn": EncoderEntry("hnn", "HNN", flat=False, sees_edges=False),
+    "gcn": EncoderEntry("gcn", "GCN", flat=True, sees_edges=True),
+    "mlp": EncoderEntry("mlp", "MLP", flat=True, sees_edges=False),
 }
 
 # Functions of one number by their names in PyG's resolver: what may be chosen as an activation.
@@ -338,7 +203,8 @@ def make_head(
         space: the space that the points are in; by default the head's own at K = -1.
         **options: keyword arguments of the class.
     """
-    return _make(HEADS, "head", name, in_channels, num_classes, space, options)
+    entry, space = _fitting(HEADS, "head", name, space)
+    return entry.load()(in_channels, num_classes, space, **options)
 
 
 DEFAULT_FC: Mapping[str, str] = {"poincare": "mobius", "lorentz": "ltfc", "euclidean": "linear"}
@@ -356,22 +222,13 @@ def make_fc(
         space: the space of both; by default the layer's own at K = -1.
         **options: keyword arguments of the class, such as ``bias``, ``dropout`` and ``phi``.
     """
-    if name is None:
-        if space is None:
-            raise InputError("A linear layer needs its name or its space; pass one of them.")
-        name = DEFAULT_FC[space.model]
-    return _make(FCS, "layer", name, in_channels, out_channels, space, options)
+    if name is None and space is None:
+        raise InputError("A linear layer needs its name or its space; pass one of them.")
+    entry, space = _fitting(FCS, "layer", name or DEFAULT_FC[space.model], space)  # type: ignore[union-attr]
+    return entry.load()(in_channels, out_channels, space, **options)
 
 
-def _make(
-    table: Mapping[str, Entry],
-    kind: str,
-    name: str,
-    in_channels: int,
-    out_channels: int,
-    space: Space | None,
-    options: dict[str, Any],
-) -> nn.Module:
+def _fitting(table: Mapping[str, Entry], kind: str, name: str, space: Space | None) -> tuple[Entry, Space]:
     if name not in table:
         raise unknown_name(kind, name, table)
     entry = table[name]
@@ -382,4 +239,4 @@ def _make(
         raise InputError(
             f"The {kind} '{name}' works on the {entry.space} model, not on {space!r}; there use {fitting}."
         )
-    return entry.load()(in_channels, out_channels, space, **options)
+    return entry, space

@@ -1,5 +1,5 @@
 """Heads and layers inside other people's tools, over the registry: half precision, autocast, torch.export,
-ONNX, jit.trace, fx, hooks, summaries, parametrisations and explainers."""
+ONNX, jit.trace, fx, summaries, parametrisations and explainers."""
 
 from __future__ import annotations
 
@@ -78,10 +78,8 @@ def test_autocast_stays_out(name: str) -> None:
 slow = pytest.mark.slow
 
 
-@pytest.mark.parametrize("learnable", [False, True], ids=["fixed K", "learnable K"])
-@pytest.mark.parametrize(
-    "name", [n if n in ("bmlr-l", "bfc-p") else pytest.param(n, marks=slow) for n in EVERY]
-)
+@pytest.mark.parametrize("learnable", [False, pytest.param(True, marks=slow)], ids=["fixed K", "learnable K"])
+@pytest.mark.parametrize("name", EVERY)
 def test_export_with_a_dynamic_batch(name: str, learnable: bool) -> None:
     module, x = make(name, learnable=learnable)
     batch = torch.export.Dim("batch")
@@ -137,36 +135,6 @@ def model(space_name: str = "poincare") -> nn.ModuleDict:
 
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 0, 3, 2, 0, 4]])
-
-
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("space", ["poincare", "lorentz"])
-def test_a_hook_on_every_submodule_fires_once_a_pass(space: str, sparse: bool) -> None:
-    """Of the encoder and of the head; what is called in one pass is called by its forward."""
-    parts = model(space).eval()
-    x = torch.randn(5, 5)
-    x = x.to_sparse_csr() if sparse else x
-    calls: dict[str, int] = {}
-    before: dict[str, int] = {}
-    # a space is called by its methods, a list of modules never, PyG's aggregation for single messages
-    watched = {
-        name: part
-        for name, part in parts.named_modules()
-        if not {"", "space", "out_space", "aggr_module"} & {*name.split(".")}
-        and "curvature" not in name
-        and not isinstance(part, nn.ModuleList)
-    }
-    seen: set[int] = set()
-    for name, part in watched.items():
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        part.register_forward_hook(lambda *_, name=name: calls.update({name: calls.get(name, 0) + 1}))
-        part.register_forward_pre_hook(lambda *_, name=name: before.update({name: before.get(name, 0) + 1}))
-        calls[name] = before[name] = 0
-    parts["head"](parts["encoder"](x, EDGES))
-    assert calls == before
-    assert set(calls.values()) == {1}, calls
 
 
 @pytest.mark.parametrize("space", ["poincare", "lorentz"])

@@ -149,7 +149,7 @@ def test_first_batch_in_training_centres_the_responses(name: str) -> None:
     other.load_state_dict(layer.state_dict())
     before = {key: value.clone() for key, value in other.state_dict().items()}
     for changed in (other, copy.deepcopy(layer)):
-        changed(-2 * x[:, :8] if name == "bfc-p" else space.exp0(-torch.ones(5, 8)))
+        changed(space.gyro_neg(x))
         for key, value in changed.state_dict().items():
             torch.testing.assert_close(value, before[key], rtol=0, atol=0)
     layer.reset_parameters()

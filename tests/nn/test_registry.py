@@ -168,9 +168,24 @@ def test_wrong_last_dimension(entry: Entry) -> None:
 
 
 @every
+def test_features_that_were_not_lifted_are_said_to_be_such(entry: Entry) -> None:
+    layer, space = make(entry)
+    x = 5 * torch.randn(3, space.ambient(N))
+    x[0] = points(space)[0]
+    if space.flat:
+        layer(x)
+        return
+    with pytest.raises(InputError, match=r"row 1 is not on its space.* not lifted; use space.lift"):
+        layer(x)
+    # nearly on the space is near enough: a point in half precision, one at the boundary
+    layer(points(space).bfloat16())
+
+
+@every
 @pytest.mark.parametrize("size", [1e1, 1e4, 1e12])
 def test_points_far_outside_the_range_give_finite_values(entry: Entry, size: float) -> None:
     layer, space = make(entry, learnable=True)
+    layer(points(space))
     x = (size * points(space)).requires_grad_()
     y = layer(x)
     assert bool(y.isfinite().all())

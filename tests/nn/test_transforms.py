@@ -1,5 +1,7 @@
-"""What torch does to modules, over the registry: export, fake and meta tensors, forward mode, hooks,
-tracing."""
+"""What torch does to modules, over the registry: fake and meta tensors, forward mode, hooks.
+
+Export, tracing, half precision and others are in test_deploy.py.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch_geometric.nn import summary
 
-from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space
+from hypergraph.geometry import Euclidean, Space
 from hypergraph.geometry.space import Curvature
 from hypergraph.nn import FCS, GCN, HEADS, HGCN, HNN, MLP, make_fc, make_head, make_space
 from hypergraph.nn.registry import Entry
@@ -28,15 +29,6 @@ def make(entry: Entry) -> tuple[nn.Module, Tensor]:
 
 
 @every
-def test_export_with_any_number_of_rows(entry: Entry) -> None:
-    module, x = make(entry)
-    rows = {0: torch.export.Dim("rows", min=2)}
-    program = torch.export.export(module, (x,), dynamic_shapes=(rows,))
-    other = torch.cat([x, x[:3]])
-    torch.testing.assert_close(program.module()(other), module(other), rtol=1e-4, atol=1e-5)
-
-
-@every
 def test_fake_and_meta_tensors(entry: Entry) -> None:
     module, x = make(entry)
     shape = module(x).shape
@@ -52,15 +44,6 @@ def test_forward_mode(entry: Entry) -> None:
     _, along = torch.func.jvp(module, (x,), (torch.ones_like(x),))
     jacobian = torch.autograd.functional.jacobian(module, x)
     torch.testing.assert_close(along, jacobian.sum((-1, -2)), rtol=1e-9, atol=1e-9)
-
-
-@every
-@pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
-def test_trace(entry: Entry) -> None:
-    module, x = make(entry)
-    traced = torch.jit.trace(module, (x,), check_trace=False)
-    torch.testing.assert_close(traced(x[:5]), module(x[:5]), rtol=1e-4, atol=1e-5)
 
 
 class Model(nn.Module):
@@ -114,15 +97,6 @@ def test_a_hook_on_every_module_fires_once(cls: type, fc: str | None, given: str
     assert len(fired) >= 6
 
 
-@pytest.mark.parametrize(("cls", "fc"), CASES[:2])
-def test_summary_sees_every_layer(cls: type, fc: str) -> None:
-    pytest.importorskip("tabulate", reason="PyG's summary needs tabulate, which is not installed")
-    model, x, edge_index = model_of(cls, fc)
-    table = summary(model, x, edge_index, leaf_module=None, max_depth=5)
-    for name in ("fc", "head", "HGCNConv"):
-        assert name in table
-
-
 @pytest.mark.parametrize("cls", [HGCN, HNN])
 def test_the_guard_names_a_layer_inside_an_encoder(cls: type) -> None:
     model, x, edge_index = model_of(cls, "bfc-p")
@@ -134,11 +108,3 @@ def test_the_guard_names_a_layer_inside_an_encoder(cls: type) -> None:
     found = first_non_finite(model, lambda: model(x, edge_index))
     name = "encoder.layers.1.fc" if cls is HGCN else "encoder.layers.1"
     assert found is not None and found.startswith(f"{name}.phi")
-
-
-@pytest.mark.parametrize("space", [PoincareBall(-0.5), Lorentz(-0.5)], ids=str)
-def test_a_parametrisation_of_an_inner_weight_is_seen(space: Space) -> None:
-    encoder, x, edge_index = HGCN(9, 5, 2, space), torch.randn(12, 9), torch.randint(0, 12, (2, 30))
-    nn.utils.parametrizations.weight_norm(encoder.layers[1].fc)
-    encoder(x, edge_index).sum().backward()
-    assert encoder.layers[1].fc.parametrizations.weight.original0.grad is not None

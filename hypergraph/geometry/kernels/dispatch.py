@@ -25,7 +25,6 @@ _PLAIN = (Tensor, nn.Parameter)
 _DTYPES = (torch.float32, torch.float64)
 # Rows that are mapped together: their intermediate results stay in the cache, and are not paged in anew.
 BLOCK_ROWS = 2**14
-_NOTHING = contextlib.nullcontext()
 _switch = {"on": True}
 
 
@@ -80,14 +79,12 @@ def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
         def run(*inputs: Any) -> Any:
             if not eager(*inputs):
                 return definition(*inputs)
-            learns = torch.is_grad_enabled() and any(
-                isinstance(x, Tensor) and x.requires_grad for x in inputs
-            )
-            with torch.no_grad() if learns else _NOTHING:
+            if not torch.is_grad_enabled():
                 made = _forward(kernel, inputs)
-            if made is None:
-                return definition(*inputs)
-            return _ByHand.apply(kernel, definition, made, *inputs) if learns else made[0]
+                return definition(*inputs) if made is None else made[0]
+            with torch.no_grad():
+                made = _forward(kernel, inputs)
+            return definition(*inputs) if made is None else _ByHand.apply(kernel, definition, made, *inputs)
 
         return run  # type: ignore[return-value]
 

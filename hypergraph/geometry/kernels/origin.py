@@ -10,7 +10,16 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import TINY, constant, dots, sinh_form, sinh_slopes, sq_norms
+from hypergraph.geometry.kernels.small import (
+    TINY,
+    constant,
+    dots,
+    plus,
+    scaled,
+    sinh_form,
+    sinh_slopes,
+    sq_norms,
+)
 
 
 class _Start(NamedTuple):
@@ -36,8 +45,8 @@ class _Sum(NamedTuple):
 
     p: Tensor
     t: Tensor
-    inverse: Tensor
     part: Tensor
+    rest: Tensor
     beta: Tensor
     z2: Tensor
     top: Tensor
@@ -75,25 +84,24 @@ def _bend(z2: Tensor, top: Tensor, slope: Tensor, rate: float, limit: float, bey
 
 
 def _add(x: _Start, reach: float, b: Tensor, rate: float, limit: float) -> tuple[Tensor, _Sum] | None:
-    """The logarithms of the sums: slope z, with beta = scale (cosh_b + scale <w, p> / (1 + time)). ``reach``
-    is the largest distance of x."""
+    """The logarithms of the sums: slope z, with beta = scale (cosh_b + rest), rest = t part, t = <w, p> and
+    part = scale / (1 + time). ``reach`` is the largest distance of x."""
     q_b = rate * rate * torch.dot(b, b).item()
     if not q_b <= limit * limit:
         return None
     scale_b, cosh_b, _ = _sinh_number(q_b)
-    p = b * (rate * scale_b)
+    p = scaled(b, rate * scale_b)
     t = torch.mv(x.w, p)
-    inverse = (x.time + constant(1, 1.0, b.dtype)).reciprocal_()
-    part = t * inverse
-    if x.scale is None:
-        beta = part + cosh_b
-    else:
-        part.mul_(x.scale)
-        beta = (part + cosh_b).mul_(x.scale)
+    part = x.time + constant(1, 1.0, b.dtype)
+    part = part.reciprocal_() if x.scale is None else torch.div(x.scale, part, out=part)
+    rest = t * part
+    beta = plus(rest, cosh_b)
+    if x.scale is not None:
+        beta.mul_(x.scale)
     z = torch.addcmul(p, beta.unsqueeze(-1), x.w)
     beyond = reach + q_b**0.5 > limit  # by the triangle inequality
     z2, top, slope = _logarithm(z, rate, limit, beyond)
-    return z.mul_(slope.unsqueeze(-1)), _Sum(p, t, inverse, part, beta, z2, top, slope, q_b, beyond)
+    return z.mul_(slope.unsqueeze(-1)), _Sum(p, t, part, rest, beta, z2, top, slope, q_b, beyond)
 
 
 def _add_backward(
@@ -106,21 +114,19 @@ def _add_backward(
     by_z2 = torch.addcmul(torch.mv(grad, p), beta, grad_w)  # <grad, z>, and twice the derivative by |z|^2
     by_z2.mul_(_bend(y.z2, y.top, slope, rate, limit, y.beyond))
     by_beta = (slope * grad_w).addcmul_(by_z2, torch.addcmul(y.t, beta, x.q, value=1 / x.unit))
-    # beta = scale (cosh_b + part), part = scale t / (1 + time)
-    by_part = by_beta if x.scale is None else by_beta * x.scale
-    by_t = by_part * y.inverse
+    by_cosh = by_beta if x.scale is None else by_beta * x.scale
+    by_t = by_cosh * y.part
     scale_slope, time_slope = x.slopes(rate, limit)
-    minus_by_q = (y.part * by_t).mul_(time_slope)
-    if x.scale is not None and scale_slope is not None:
-        by_t.mul_(x.scale)
-        minus_by_q.addcmul_(by_beta.mul_(scale_slope), torch.add(y.part, cosh_b / 2), value=2)
+    minus_by_q = (y.rest * y.part).mul_(by_beta).mul_(time_slope)
+    if scale_slope is not None:
+        minus_by_q.addcmul_(by_beta.mul_(scale_slope), plus(y.rest, cosh_b / 2), value=2)
     along_p = torch.addcmul(by_t, beta, by_z2)
     on_w = torch.addcmul(minus_by_q.mul_(constant(1, -x.unit, w.dtype)), by_z2.mul(beta), beta)
     by_w = (beta * slope).unsqueeze(-1) * grad
     by_w.addcmul_(on_w.unsqueeze(-1), w).addcmul_(along_p.unsqueeze(-1), p)
     by_p = torch.addmv(torch.mv(grad.T, slope), w.T, along_p).addcmul_(p, by_z2.sum())
-    along = rate * scale_b_slope * torch.dot(by_p, b).item() + by_part.sum().item() * scale_b / 2
-    return by_w, by_p.mul_(rate * scale_b).add_(b, alpha=2 * rate * rate * along)
+    along = rate * scale_b_slope * torch.dot(by_p, b).item() + by_cosh.sum().item() * scale_b / 2
+    return by_w, scaled(by_p, rate * scale_b).add_(b, alpha=2 * rate * rate * along)
 
 
 class Shift(Kernel):
@@ -128,9 +134,13 @@ class Shift(Kernel):
 
     by_rows = True
 
-    def forward(self, w: Tensor, b: Tensor, rate: Any, limit: float) -> tuple[Tensor, tuple[Any, ...]] | None:
-        if w.dim() != 2 or isinstance(rate, Tensor) or w.numel() == 0:
+    def forward(
+        self, w: Tensor, weight: Tensor | None, b: Tensor, rate: Any, limit: float
+    ) -> tuple[Tensor, tuple[Any, ...]] | None:
+        if w.dim() != 2 or isinstance(rate, Tensor) or w.numel() == 0 or b.numel() == 0:
             return None
+        if weight is not None:
+            w = torch.mm(w, weight.T)
         q = sq_norms(w, rate * rate, TINY)
         farthest = q.amax().item()
         if not farthest < math.inf:
@@ -138,12 +148,16 @@ class Shift(Kernel):
         reach = farthest**0.5
         start = _Start(w, q, *sinh_form(q, rate, limit, reach > limit), rate * rate, reach > limit)
         made = _add(start, reach, b, rate, limit)
-        return None if made is None else (made[0], (*start[1:], *made[1]))
+        return None if made is None else (made[0], (*start, *made[1]))
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        w, b, rate, limit = inputs
-        by_w, by_b = _add_backward(_Start(w, *kept[:5]), b, _Sum(*kept[5:]), rate, limit, grads[0])
-        return by_w, by_b, None, None
+        u, weight, b, rate, limit = inputs
+        by_w, by_b = _add_backward(_Start(*kept[:6]), b, _Sum(*kept[6:]), rate, limit, grads[0])
+        if weight is None:
+            return by_w, None, by_b, None, None
+        # of few columns, u is the one to transpose: that takes a third of the time
+        by_weight = torch.mm(u.T, by_w).T if needed[1] else None
+        return torch.mm(by_w, weight) if needed[0] else None, by_weight, by_b, None, None
 
 
 class FromDistances(Kernel):

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
 from hypergraph.geometry.kernels.small import TINY, constant, sinh_form, sinh_slopes, sq_norms
+from hypergraph.geometry.numerics import distance_limit
 from hypergraph.sparse import SparseRows, spmm
 
 # Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
@@ -31,6 +32,11 @@ def _class_blocks(weight: Tensor) -> Iterator[slice]:
     classes, n = weight.shape
     size = classes if weight.numel() <= _WHOLE else max(BLOCK_ENTRIES // max(n, 1), 1)
     return (slice(start, start + size) for start in range(0, classes, max(size, 1)))
+
+
+def _form(s: float, pace: float, tangent: bool) -> tuple[str, float]:
+    """What rows x hold, and the rate in q = (rate |x|)^2."""
+    return ("tangent", pace * s) if tangent else ("ball" if pace == 2 else "sheet", s)
 
 
 def _row_form(q: Tensor, form: str, rate: float, limit: float) -> tuple[Any, Tensor]:
@@ -70,14 +76,14 @@ class Horospheres(Kernel):
         scale: Tensor | None,
         offset: Tensor | None,
         K: Any,
-        form: str,
-        limit: float,
+        pace: float,
+        tangent: bool,
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
         sparse = isinstance(x, SparseRows)
         if isinstance(K, Tensor) or 0 in x.shape or weight.numel() == 0 or not _constant_rows(x, weight):
             return None
-        s = (-K) ** 0.5
-        rate = 2 * s if form == "ball tangent" else s
+        s, limit = (-K) ** 0.5, distance_limit(weight.dtype)
+        form, rate = _form(s, pace, tangent)
         points = x[:, 1:] if form == "sheet" else x
         q = x.sq_norm().squeeze(-1) * (rate * rate) if sparse else sq_norms(points, rate * rate)
         if form == "sheet":  # the time is not used, but a NaN in it counts
@@ -106,10 +112,10 @@ class Horospheres(Kernel):
         return out, (q, factor, column, rise, inverse, t, f)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (x, weight, scale, _, K, form, _), (grad,) = inputs, grads
+        (x, weight, scale, _, K, pace, tangent), (grad,) = inputs, grads
         q, factor, column, rise, inverse, t, f = kept
         s = (-K) ** 0.5
-        rate = 2 * s if form == "ball tangent" else s
+        form, rate = _form(s, pace, tangent)
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
         ones, one = constant(len(grad), 1.0, grad.dtype), constant(1, 1.0, grad.dtype)

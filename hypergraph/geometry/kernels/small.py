@@ -19,6 +19,16 @@ def constant(size: int, value: float, dtype: torch.dtype) -> Tensor:
         return torch.full((size,), value, dtype=dtype)
 
 
+def plus(x: Tensor, number: float) -> Tensor:
+    """x plus a number that changes from step to step; as a Python number it would become a tensor first."""
+    return torch.add(x, constant(1, 1.0, x.dtype), alpha=number)
+
+
+def scaled(x: Tensor, number: float) -> Tensor:
+    """x times such a number."""
+    return torch.add(constant(1, 0.0, x.dtype), x, alpha=number)
+
+
 def sq_norms(u: Tensor, factor: float = 1.0, tiny: float = 0.0) -> Tensor:
     """``factor`` times the squared norm of every row, plus ``tiny``: shape ``(rows,)``."""
     weights = constant(u.size(1), factor, u.dtype)

@@ -19,7 +19,7 @@ def transformed() -> bool:
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
         or torch._C._len_torch_dispatch_stack() > 0
-        or torch.jit.is_tracing()
+        or torch._C._is_tracing()
     )
 
 
