@@ -49,6 +49,7 @@ class Run:
     config: Config
     data_sha256: str
     lock: int | None = None  # the descriptor, while the folder is held
+    processes: int | None = None  # that share its batches; unknown of runs of earlier versions
 
     @property
     def kind(self) -> Kind:
@@ -72,13 +73,14 @@ class Run:
                     "task": config.task,
                     "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
                     "config": config.to_dict(),
+                    "processes": processes(),
                     "data": {"sha256": data_sha256},
                     "versions": versions(),
                 }
                 atomic_write_text(path / "config.toml", tomli_w.dumps(seal(document)))
             except OSError as error:
                 raise _unwritable(out or Path("runs").absolute(), error) from error
-            yield cls(path, config, data_sha256, descriptor)
+            yield cls(path, config, data_sha256, descriptor, processes())
 
     @classmethod
     def open(cls, path: Path) -> Run:
@@ -93,7 +95,8 @@ class Run:
                 raise InputError(f"{file}: {unknown_name('task', str(document.get('task')), KINDS)}")
             config = KINDS[document["task"]].load_config()
             settings = config(**fit(config, read_settings(config, file)))
-            return cls(path, settings, str(document["data"]["sha256"]))
+            known = fit(cls, {"processes": document["processes"]} if "processes" in document else {})
+            return cls(path, settings, str(document["data"]["sha256"]), **known)
 
     @contextmanager
     def hold(self, patience: float = 10.0) -> Iterator[Run]:
@@ -246,6 +249,11 @@ class Run:
             seconds=round(seconds, 3),
             folder=self.path,
         )
+
+
+def processes() -> int:
+    """How many train one model together, under ``torchrun``."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def versions() -> dict[str, str]:

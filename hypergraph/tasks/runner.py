@@ -20,7 +20,7 @@ from hypergraph.tasks.executors import as_done, check_backend, executor, tell
 from hypergraph.tasks.follow import follow
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.result import Result
-from hypergraph.tasks.run import Run
+from hypergraph.tasks.run import Run, processes
 
 if TYPE_CHECKING:
     from hypergraph.tasks.loop import Report
@@ -116,7 +116,7 @@ def finish(folder: Run, data: Any, jobs: int | None, say: Say, backend: str = "l
     """Train the seeds that are left of a run that is held, and make the files at its top."""
     start = time.monotonic()
     about = folder.kind.load_task().about(folder.config, data)
-    for note in (about.get("leaks"), *about.get("notices", ())):
+    for note in (about.get("leaks"), *about.get("notices", ()), _other_processes(folder)):
         if note:
             say(f"Note: {note}")
     say(f"Run folder: {folder.path}")
@@ -135,6 +135,16 @@ def finish(folder: Run, data: Any, jobs: int | None, say: Say, backend: str = "l
         if isinstance(error, OSError):
             said = f"{error.filename or folder.path}: {error.strerror}."
         raise InputError(f"{said} {_hint(folder)}") from error
+
+
+def _other_processes(folder: Run) -> str | None:
+    began, now = folder.processes, processes()
+    if began in (None, now):
+        return None
+    return (
+        f"the run was begun with {began} processes and goes on with {now}, which share the batches in "
+        "another way: its numbers are not those of a whole run."
+    )
 
 
 def _train(folder: Run, data: Any, jobs: int | None, backend: str, bar: Any) -> None:

@@ -492,6 +492,17 @@ def test_a_seed_of_an_older_version_lacks_settings(finished: Result) -> None:
             run.check_owner(0, {**owner, **other}, finished.folder)
 
 
+def test_another_number_of_processes_is_said(
+    broken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that share the batches of images have other numbers than one."""
+    folder, told = copied(broken, tmp_path / "run"), list[str]()
+    monkeypatch.setattr(run, "processes", lambda: 2)
+    monkeypatch.setattr(runner, "processes", lambda: 2)
+    runner.resume(folder, jobs=1, say=told.append)
+    assert any("Note: the run was begun with 1 processes and goes on with 2" in text for text in told)
+
+
 def test_two_threads_have_the_numbers_of_one(graph: Path, tmp_path: Path) -> None:
     options = [{"dtype": "float32", "seed": 3}, {"dtype": "float64", "seed": 4}]
     more = {**SETTINGS, "epochs": 40, "seeds": 1}
