@@ -412,6 +412,17 @@ def test_export(tab):
     assert visible == 60
 
 
+def test_export_of_an_edge_between_points_in_one_place(browser, tmp_path):
+    scene = a_scene()
+    scene.sheet[8] = scene.sheet[7]
+    tab = Tab(browser, tmp_path, [scene])
+    with tab.page.expect_download() as saved:
+        tab.page.locator("#do-svg").click()
+    assert "NaN" not in Path(saved.value.path()).read_text(encoding="utf-8")
+    assert tab.errors == []
+    tab.context.close()
+
+
 def test_the_address_keeps_the_view(tab, browser, tmp_path):
     tab.run("explorer.move(transvection(0, 0, 0.5, 0.2))")
     tab.page.locator("#colour").select_option("error")

@@ -81,10 +81,11 @@ function horocircle(g, ball) {
   return { x: zx / (t + e), y: zy / (t + e), r: Math.sqrt(Math.max(0, e * e - gap)) / (t + e) };
 }
 
-// The circle at right angles to the rim through two points of the disk; null where it is nearly straight.
+// The circle at right angles to the rim through two points of the disk; null where it is nearly straight, or they
+// are one point.
 function geodesicCircle(px, py, qx, qy) {
   const det = px * qy - py * qx;
-  if (Math.abs(det) < 1e-4 * Math.hypot(px - qx, py - qy)) return null;
+  if (Math.abs(det) <= 1e-4 * Math.hypot(px - qx, py - qy)) return null;
   const u = (1 + px * px + py * py) / 2, w = (1 + qx * qx + qy * qy) / 2;
   const x = (u * qy - w * py) / det, y = (w * px - u * qx) / det;
   return { x, y, r: Math.hypot(px - x, py - y) };
