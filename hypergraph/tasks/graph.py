@@ -192,11 +192,11 @@ def _check_room(config: GraphConfig, graph: Data, edge_index: Tensor) -> None:
 
 
 def fingerprint(graph: Data) -> str:
-    """A hash of features, edges, labels and weights, the same in every process and on every machine."""
+    """A hash of features, edges, labels, weights and the graph's own split, the same on every machine."""
     if "mapped" in graph:
         return str(graph.mapped)
     digest = hashlib.sha256()
-    for name in ("x", "edge_index", "y", "edge_weight"):
+    for name in ("x", "edge_index", "y", "edge_weight", "train_mask", "val_mask", "test_mask"):
         tensor = graph.get(name)
         if tensor is None:
             continue

@@ -174,6 +174,21 @@ def test_dataset_changed_under_the_run(tmp_path: Path) -> None:
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.usefixtures("no_plot")
+def test_masks_changed_under_the_run(tmp_path: Path) -> None:
+    graph = write_graph(tmp_path / "mine.npz")
+    arrays = dict(np.load(graph))
+    part = np.arange(len(arrays["y"])) % 3
+    masks = {f"{name}_mask": part == number for number, name in enumerate(("train", "val", "test"))}
+    np.savez(graph, **arrays, **masks)
+    result = node_classification(graph, seeds=1, epochs=2, out=tmp_path / "run")
+    assert result.about["split"] == "masks"
+    masks["val_mask"], masks["test_mask"] = masks["test_mask"], masks["val_mask"]
+    np.savez(graph, **arrays, **masks)
+    with pytest.raises(InputError, match="is not the one this run was made with"):
+        node_classification(resume=result.folder)
+
+
 def test_predict(finished: Result, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     assert predict(finished.folder, out) == 120
