@@ -239,3 +239,27 @@ def test_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:
     _, said = process.communicate()
     assert process.returncode == 130
     assert "'hypergraph node-clf --resume run' continues" in said and "Traceback" not in said
+
+
+def test_a_dataset_is_named_in_the_same_way_everywhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "square.csv").write_text("a,b\nb,c\nc,d\nd,a\n")
+    graph = str(tmp_path / "square.csv")
+    for command in ("data info", "delta", "plot tree", "plot delta", "explore", "node-clf --print-config"):
+        out = ["--out", str(tmp_path / "out.html" if command == "explore" else tmp_path / "out.png")]
+        given = out if command.startswith(("plot", "explore")) else []
+        if command.startswith("node"):
+            graph = "disease"
+        said = []
+        for named in ([graph], ["--dataset", graph], ["--dataset", graph, graph]):
+            if command == "explore" and len(named) > 2:  # two, side by side
+                continue
+            assert run(monkeypatch, *command.split(), *named, *given) == 0, capsys.readouterr().err
+            said.append([line for line in capsys.readouterr().out.splitlines() if " s" not in line])
+        assert all(lines == said[0] for lines in said)
+    for command in ("data info", "data fetch", "delta", "plot tree", "explore"):
+        assert run(monkeypatch, *command.split()) == 2
+        assert "Name a dataset, such as cora" in capsys.readouterr().err
+    assert run(monkeypatch, "delta", "cora", "--dataset", "disease") == 2
+    assert "Two datasets are given, cora and disease; name one." in capsys.readouterr().err

@@ -78,6 +78,7 @@ def test_python_blocks_run(page: Path, place: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("page", WITH_SLOW_PYTHON, ids=ids(WITH_SLOW_PYTHON))
 def test_slow_python_blocks_run(page: Path, place: Path) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}

@@ -8,7 +8,16 @@ from typing import Any
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import DATA_FOLDER, JSON, command, from_fields, given
+from hypergraph.cli.options import (
+    DATA_FOLDER,
+    DATASET,
+    JSON,
+    NAMED,
+    command,
+    from_fields,
+    given,
+    need_dataset,
+)
 from hypergraph.cli.output import print_json, print_record, print_table
 from hypergraph.errors import InputError
 from hypergraph.hyperbolicity.settings import DeltaSettings
@@ -34,19 +43,22 @@ def data_list(data: str | None = DATA_FOLDER, json: bool = JSON) -> None:
 
 @data_app.command("info")
 def data_info(
-    name: str = typer.Argument(metavar="NAME", help="A dataset's name, or a file or folder of your own."),
+    named: str | None = NAMED,
+    dataset: str | None = DATASET,
     data: str | None = DATA_FOLDER,
     json: bool = JSON,
 ) -> None:
     """Describe a dataset, or a graph of your own."""
+    name = need_dataset(named, dataset)
     from hypergraph.datasets import report
 
     print_record(report.describe(name, data), json)
 
 
 @data_app.command("fetch")
-def data_fetch(name: str = typer.Argument(metavar="NAME"), json: bool = JSON) -> None:
+def data_fetch(named: str | None = NAMED, dataset: str | None = DATASET, json: bool = JSON) -> None:
     """Fetch the files of a dataset to the cache, and verify them."""
+    name = need_dataset(named, dataset)
     from hypergraph.datasets import report
 
     print_record(report.fetch(name), json)
@@ -86,6 +98,7 @@ def _delta(typed: dict[str, Any]) -> None:
     from hypergraph.hyperbolicity.report import describe, measure
 
     as_json = typed.pop("json")
+    typed["dataset"] = need_dataset(typed.pop("named"), typed["dataset"])
     result, record = measure(DeltaSettings(**given(typed)))
     if as_json:
         print_json(record)
@@ -99,6 +112,8 @@ app.command("delta")(
     command(
         _delta,
         "Gromov's delta-hyperbolicity of a graph: exact, with four nodes that show it.",
-        from_fields(DeltaSettings) | {"json": (bool, JSON)},
+        {"named": (str | None, NAMED)}
+        | from_fields(DeltaSettings)
+        | {"dataset": (str | None, DATASET), "json": (bool, JSON)},
     )
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from hypergraph.errors import InputError, short
 from hypergraph.option import Option, kind_of, option_of
 from hypergraph.tasks.config import DATA, MODEL, TRAINING, Config, presets
 
@@ -16,6 +17,11 @@ GROUPS = (DATA, MODEL, TRAINING)
 RUN_GROUP = "Run"
 
 DATA_FOLDER = typer.Option(None, "--data", help="A folder with the raw files of datasets.")
+# A graph is named in the same way everywhere: as the argument, or with --dataset.
+NAMED = typer.Argument(None, metavar="DATASET", help="The same as --dataset.", show_default=False)
+DATASET = typer.Option(
+    None, "--dataset", help="A dataset's name (see `hypergraph data list`), or a file or folder of your own."
+)
 JOBS = typer.Option(
     None,
     "--jobs",
@@ -117,6 +123,21 @@ def command(run: Callable[[dict[str, Any]], None], help: str, parameters: Parame
     return function
 
 
+def one_dataset(named: str | None, dataset: str | None) -> str | None:
+    """The dataset that was typed, as the argument or with ``--dataset``."""
+    if named is not None and dataset is not None and named != dataset:
+        raise InputError(f"Two datasets are given, {short(named)} and {short(dataset)}; name one.")
+    return dataset if named is None else named
+
+
+def need_dataset(named: str | None, dataset: str | None) -> str:
+    """The same where there is none to fall back on."""
+    found = one_dataset(named, dataset)
+    if found is None:
+        raise InputError("Name a dataset, such as cora (see `hypergraph data list`), or a file or folder.")
+    return found
+
+
 def given(typed: Mapping[str, Any]) -> dict[str, Any]:
     """What was typed."""
     return {name: value for name, value in typed.items() if value is not None}
@@ -128,7 +149,7 @@ def task_options(cls: type[Config]) -> dict[str, tuple[Any, Any]]:
     options = from_fields(cls, [entry.name for entry in entries], *_defaults(cls)) | dict(HOW)
     _, chosen = options[cls.chosen]
     chosen.help, chosen.metavar = f"{chosen.help} Give it again to compare several.", "NAME"
-    return options | {cls.chosen: (list[str] | None, chosen)}
+    return {"named": (str | None, NAMED), **options, cls.chosen: (list[str] | None, chosen)}
 
 
 def from_fields(

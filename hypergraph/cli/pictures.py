@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import DATA_FOLDER
+from hypergraph.cli.options import DATA_FOLDER, DATASET, NAMED, need_dataset
 from hypergraph.cli.runs import RUN
 from hypergraph.errors import InputError
 
@@ -18,7 +18,6 @@ CURVATURE = typer.Option(-1.0, "--K", help="Curvature, below 0.")
 METHOD = typer.Option(
     "auto", help="From more than 2 dimensions: horopca, tangent-pca, or auto: the one that distorts less."
 )
-GRAPH = typer.Argument(metavar="GRAPH", help="A dataset's name, or a file or folder of your own.")
 
 
 def _out(name: str) -> Path:
@@ -86,7 +85,8 @@ def regions(run: Path = RUN, out: Path = REGIONS, method: str = METHOD) -> None:
 
 @plot_app.command("tree")
 def tree(
-    graph: str = GRAPH,
+    named: str | None = NAMED,
+    dataset: str | None = DATASET,
     out: Path = TREE,
     length: float | None = typer.Option(None, help="The hyperbolic length of an edge."),
     data: str | None = DATA_FOLDER,
@@ -96,7 +96,7 @@ def tree(
 
     if length is not None and not length > 0:
         raise InputError(f"--length is {length}; it has to be positive.")
-    plot_tree(graph, out, data, length)
+    plot_tree(need_dataset(named, dataset), out, data, length)
     _written(out)
 
 
@@ -116,7 +116,8 @@ def curves(
 
 @plot_app.command("delta")
 def delta(
-    graph: str = GRAPH,
+    named: str | None = NAMED,
+    dataset: str | None = DATASET,
     out: Path = DELTA,
     time_limit: float | None = typer.Option(None, help="Seconds; then the bracket is drawn as far as it is."),
     data: str | None = DATA_FOLDER,
@@ -124,7 +125,7 @@ def delta(
     """The bracket around delta as the exact search closes it."""
     from hypergraph.viz.command import plot_delta
 
-    plot_delta(graph, out, data, time_limit)
+    plot_delta(need_dataset(named, dataset), out, data, time_limit)
     _written(out)
 
 
@@ -136,9 +137,10 @@ def _check(K: float) -> None:
 
 @app.command()
 def explore(
-    sources: list[str] = typer.Argument(  # noqa: B008
-        metavar="RUN|GRAPH...", help="A run folder, or a graph; two are shown side by side."
+    sources: list[str] | None = typer.Argument(  # noqa: B008
+        None, metavar="RUN|DATASET...", help="A run folder, or a graph; two are shown side by side."
     ),
+    dataset: str | None = DATASET,
     out: Path | None = typer.Option(None, help="The HTML file; by default RUN/explore.html."),  # noqa: B008
     open_: bool = typer.Option(False, "--open", help="Open it in the browser."),
     method: str = METHOD,
@@ -147,7 +149,8 @@ def explore(
     """Write a page to explore a run in the disk: one HTML file that needs no network."""
     from hypergraph.viz.explore import explore as write_page
 
-    page = write_page(sources, out, method=method, data=data, say=_say)
+    shown = [*(sources or ()), *([dataset] if dataset else ())] or [need_dataset(None, None)]
+    page = write_page(shown, out, method=method, data=data, say=_say)
     _say(
         f"Written to {page} ({page.stat().st_size / 1e6:.1f} MB)."
         + ("" if open_ else " Open it in a browser.")

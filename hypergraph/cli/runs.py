@@ -14,7 +14,7 @@ from hypergraph.errors import InputError
 
 RUN = typer.Argument(metavar="RUN", help="A run folder.")
 RUNS = typer.Argument(metavar="RUN RUN...", help="Run folders of the same task.")
-BELOW = typer.Argument(Path("runs"), metavar="[FOLDER]", help="Where to look; by default runs/.")
+BELOW = typer.Argument(Path("runs"), metavar="FOLDER", help="Where to look; by default runs/.")
 PREDICTIONS = typer.Option(
     Path("predictions.csv"),
     "--out",

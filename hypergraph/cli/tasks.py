@@ -9,12 +9,13 @@ from typing import Any
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import BACKEND, DATA_FOLDER, JOBS, command, task_options
+from hypergraph.cli.options import BACKEND, DATA_FOLDER, JOBS, command, one_dataset, task_options
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.tables import TABLES
 
 
 def _run(task: str, typed: dict[str, Any]) -> None:
+    typed["dataset"] = one_dataset(typed.pop("named"), typed["dataset"])
     from hypergraph.tasks.command import run_task
 
     run_task(task, typed)

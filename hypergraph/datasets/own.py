@@ -127,7 +127,7 @@ def assemble(
         unknown = next(edges.ids[at] for at in edges.edge_index[:, row] if place[at] < 0)
         raise InputError(
             f"{edges.where(row)}: node '{unknown}' is unknown; {known} describes {len(ids)} nodes, "
-            f"{ids[0]} to {ids[-1]}."
+            f"{ids[0]} to {ids[-1]}; add it there, or take its edges out."
         )
     rows = [None] * len(ids) if with_y is None else _rows_of(with_y, index)
     y = None if with_y is None else _placed(with_y.y, rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.datasets import KarateClub
 
-from hypergraph.datasets import edge_lists, load_graph, node_split
+from hypergraph.datasets import load_graph, node_split
 from hypergraph.datasets.arrays import simplify
-from hypergraph.datasets.labels import encode_labels, natural
+from hypergraph.datasets.labels import encode_labels
 from hypergraph.errors import InputError
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks.config import NodeConfig
@@ -104,31 +103,3 @@ def test_graphs_from_python() -> None:
     for graph in (edge_index, edge_index.numpy(), matrix, matrix.tocsr()):
         assert load_graph(graph).edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
     assert load_graph(KarateClub()).num_nodes == 34
-
-
-@pytest.mark.parametrize("header", ["", "source,target,weight\n"])
-def test_pyarrow_reads_the_same_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str) -> None:
-    pytest.importorskip("pyarrow")
-    monkeypatch.setattr(edge_lists, "_LARGE", 0)
-    path = tmp_path / "g.csv"
-    for names in (["zoe", "al", "bo", "9"], ["10", "9", "-8", "7"]):
-        random = np.random.default_rng(len(header))
-        rows = [
-            f"{names[u]},{names[v]},{w:.3f}"
-            for u, v, w in zip(*random.integers(0, 4, (2, 50)), random.random(50))
-        ]
-        path.write_text(header + "\n".join(rows) + "\n")
-        one, two = edge_lists._by_arrow(path, ","), edge_lists._words(path, ",")
-        assert one is not None and one.ids == two.ids
-        np.testing.assert_array_equal(one.edge_index, two.edge_index)
-        np.testing.assert_array_equal(one.weights, two.weights)  # type: ignore[arg-type]
-        assert one.where(7) == two.where(7)
-    for wrong in ("a,b,1\nc,d\n", "a,b,1\nc,,2\n", "a,b,1\nc,d,x\n", "a,b,1\n# d,e,1\n"):
-        path.write_text(wrong)
-        assert edge_lists._by_arrow(path, ",") is None  # the other way says what is wrong, and where
-
-
-def test_nan_has_a_place_among_the_classes() -> None:
-    """Neither below nor above a number, it would leave the order to the hashes of the words."""
-    orders = {tuple(sorted(words, key=natural)) for words in permutations(["3", "-nan", "1", "x", "2"])}
-    assert orders == {("1", "2", "3", "-nan", "x")}
