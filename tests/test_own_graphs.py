@@ -53,7 +53,7 @@ def test_from_file_to_predictions(name: str, tmp_path: Path) -> None:
     assert list(found[0]) == ["node", "part", "label", "predicted", "p_ham", "p_spam"]
 
     run("link-pred", "--dataset", path, *short, "--out", tmp_path / "link")
-    (tmp_path / "pairs.csv").write_text("n3,n4\nn59,n0\n")
+    (tmp_path / "pairs.csv").write_text("one,other\nn3,n4\nn59,n0\n")
     pairs = json.loads(run("predict", tmp_path / "link", "--pairs", tmp_path / "pairs.csv", "--json"))
     assert [(row["source"], row["target"]) for row in pairs] == [("n3", "n4"), ("n59", "n0")]
     top = run("predict", tmp_path / "link", "--top-links", 2, "--out", "-").splitlines()[1:]

@@ -19,7 +19,8 @@ def print_record(record: dict[str, Any], json: bool) -> None:
                 typer.echo(f"{'  ' * depth}{key}:")
                 lines(inner, depth + 1)
             else:
-                shown = ", ".join(map(str, inner)) if isinstance(inner, list) else inner
+                mark = "; " if isinstance(inner, list) and any("," in str(cell) for cell in inner) else ", "
+                shown = mark.join(map(str, inner)) if isinstance(inner, list) else inner
                 typer.echo(f"{'  ' * depth}{key}: {shown}")
 
     lines(record, 0)

@@ -241,7 +241,7 @@ def _layout(
     weight = next((at for at in others if header and names[at] in _WEIGHTS), None)
     if not header and len(names) == 3 and _is_number(names[2]):
         weight = 2
-    dropped = [names[at] if header else str(at + 1) for at in others if at != weight]
+    dropped = [str(first[at]).strip() if header else str(at + 1) for at in others if at != weight]
     return (one, two), weight, header, [f"columns not read: {', '.join(dropped)}"] if dropped else []
 
 

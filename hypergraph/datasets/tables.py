@@ -23,6 +23,7 @@ from hypergraph.limits import require
 TEXT = (".csv", ".tsv", ".txt", ".edgelist", ".edges")
 _ID_NAMES = {"id", "node", "node_id", "nodeid", "name"}
 _LABEL_NAMES = {"label", "class", "y", "category"}
+_TRUTH = {"true": "1", "false": "0"}
 _MARKS = ("\t", ";", ",", " ")  # the rarer inside a word first
 
 
@@ -151,6 +152,7 @@ def read_nodes(path: Path, what: str) -> NodeTable:
     columns = [at for at in range(width) if at not in (by_name, label)]
     if what == "features" and not columns:
         raise InputError(f"{table.where(0)}: only ids, and no column of features.")
+    _truth_as_numbers(table, columns)
     text = [at for at in columns if what == "nodes" and not any(_is_number(row[at]) for row in table.rows)]
     columns = [at for at in columns if at not in text]
     changes = []
@@ -166,6 +168,14 @@ def read_nodes(path: Path, what: str) -> NodeTable:
         columns=tuple(table.names[at] for at in columns) if table.names else (),
         changes=changes,
     )
+
+
+def _truth_as_numbers(table: Table, columns: list[int]) -> None:
+    """Write 1 and 0 for columns of true and false."""
+    for at in columns:
+        if all(row[at].lower() in _TRUTH for row in table.rows):
+            for row in table.rows:
+                row[at] = _TRUTH[row[at].lower()]
 
 
 def _numbers(table: Table, columns: list[int]) -> NDArray[np.float64]:

@@ -92,7 +92,10 @@ class NodeClf:
     def prepare(config: NodeConfig, graph: Any) -> GraphData:
         """Split a graph and prepare its features."""
         if graph.y is None:
-            raise InputError(f"{graph.name}: the graph has no labels, which node classification needs.")
+            raise InputError(
+                f"{graph.name}: the graph has no labels, which node classification needs; give some in a "
+                "nodes.csv (id, label) beside the edges, or use link-pred."
+            )
         flat = HEADS[config.head].space == "euclidean"
         if flat and not ENCODERS[config.encoder].flat:
             raise InputError(

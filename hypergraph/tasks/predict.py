@@ -180,10 +180,10 @@ def _read_pairs(path: Path, ids: NDArray[Any]) -> Any:
     """The nodes that a file of pairs names."""
     import torch
 
-    from hypergraph.datasets.edge_lists import read_edge_list
+    from hypergraph.datasets.edge_lists import read_edge_list, without_header
 
-    listed = read_edge_list(path)
     index = {str(node): at for at, node in enumerate(ids.tolist())}
+    listed = without_header(read_edge_list(path), index)
     place = np.array([index.get(node, -1) for node in listed.ids], dtype=np.int64)
     pairs = place[listed.edge_index]
     if (pairs < 0).any():
