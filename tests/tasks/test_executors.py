@@ -58,9 +58,11 @@ def helpers(tmp_path, monkeypatch):
 
 # A Ray instance takes half a minute to start: make test-ray
 @pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.slow)])
-def backend(request):
+def backend(request, monkeypatch):
     if request.param == "ray":
         pytest.importorskip("ray", reason="Ray is not installed: make test-ray")
+        # Ray starts its processes with nice 15, and on a busy machine they hardly run
+        monkeypatch.setenv("RAY_worker_niceness", "0")
     return request.param
 
 
