@@ -179,6 +179,15 @@ def test_rows_with_settings_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
     text = reproduce("link-pred", runs=tmp_path, datasets=["airport"])
     assert ("link-pred-airport-hgcn-with-bfc-p", "hgcn", "tanh") in asked and len(asked) == 11
     assert "| airport | gcn (ours) |" in text and "| airport | mobius | 2 |" in text
+    asked.clear()
+    reproduce("node-clf", runs=tmp_path, datasets=["airport", "cora", "citeseer"])
+    more = [name for name, _, _ in asked if name.endswith(("patience-500", "bmlr-p-default-recipe"))]
+    assert more == [
+        "node-clf-airport-bmlr-p-default-recipe",
+        "node-clf-airport-bmlr-p-patience-500",
+        "node-clf-airport-bmlr-l-patience-500",
+        "node-clf-cora-bmlr-p-default-recipe",
+    ]
 
 
 def test_a_setting_that_a_run_does_not_know_is_at_its_default(tmp_path: Path) -> None:
