@@ -24,6 +24,7 @@ from hypergraph.geometry.numerics import (
     bound_length,
     distance_limit,
     finite_dot,
+    is_short,
     operator,
     per_point,
     radius_limit,
@@ -89,22 +90,24 @@ def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     return join((-K) ** 0.5 * x.dot(u_s) / x.c, 1.0, u_s)
 
 
-def _cut(u: Tensor) -> tuple[Tensor, Tensor]:
-    """The spatial part of a tangent vector, cut to a length whose square is finite; and 0, or NaN where its
-    time, which follows from the rest, is NaN."""
-    return bound_length(u[..., 1:]), 0 * u[..., :1].detach()
+def _cut(u: Tensor) -> Tensor:
+    """The spatial part of a tangent vector, cut to a length whose square is finite; NaN where its time, which
+    follows from the rest, is NaN."""
+    return u[..., 1:] if is_short(u) else bound_length(u[..., 1:]) + 0 * u[..., :1].detach()
 
 
 def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
     cancellation."""
-    u_s, zero = _cut(u)
-    return combine(1.0, u_s, times(x.factor, (K * x.dot(u_s) + zero) / (x.c * (1 + x.c))), x.vector)
+    u_s = _cut(u)
+    return combine(1.0, u_s, times(x.factor, K * x.dot(u_s) / torch.addcmul(x.c, x.c, x.c)), x.vector)
 
 
-def _half_chord(x: Point, y: Point, K: Scalar) -> Tensor:
-    r""":math:`\sinh^2(s\,d(x, y)/2)` as one square, so that nothing cancels."""
-    return gyro.chord(x, -y, K)[1] / (x.gap * y.gap)
+def _half_chord(x: _Point, y: _Point, K: Scalar) -> Tensor:
+    r""":math:`\sinh^2(s\,d(x, y)/2)` as one square, so that nothing cancels: see :func:`dist`."""
+    ratio = (1 + x.c) / (1 + y.c)
+    w = combine(x.factor, x.vector, times(y.factor, -ratio), y.vector)
+    return -K / 4 * sq_norm(w) / ratio
 
 
 @operator
@@ -181,10 +184,11 @@ def dist0(x: Tensor, *, K: Scalar) -> Tensor:
 
 
 def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
-    """The spatial part of the gyro sum, wherever that is."""
-    w, square = gyro.chord(x.ball, y.ball, K)
+    r"""The spatial part of the gyro sum, wherever it is: with :math:`v = \frac{1 + c_y}{1 + c_x} x_s + y_s`,
+    which loses no digits near opposite points, :math:`v + \frac{s^2\lVert v\rVert^2}{2(1 + c_y)} x_s`."""
     lift = 1 + y.c
-    return combine(lift, w, times(x.factor, lift * square / 2), x.vector)
+    v = combine(y.factor, y.vector, times(x.factor, lift / (1 + x.c)), x.vector)
+    return combine(1.0, v, times(x.factor, -K / 2 * sq_norm(v) / lift), x.vector)
 
 
 def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
@@ -241,7 +245,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_x(y) = \frac{\theta}{\sinh\theta}(y - \cosh(\theta) x)`,
     :math:`\theta = s\,d(x, y)`."""
     at, to = _inside(x, K), _inside(y, K)
-    q = _half_chord(at.ball, to.ball, K)
+    q = _half_chord(at, to, K)
     scale = asinhc(q) * (1 + q).rsqrt()
     d = combine(to.factor, to.vector, -at.factor, at.vector)
     return _tangent(at, combine(scale, d, times(at.factor, -2 * q * scale), at.vector), K)
@@ -252,9 +256,9 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
     p, q = at.ball, to.ball
-    u_s, zero = _cut(u)
+    u_s = _cut(u)
     w, square = gyro.chord(q, -p, K)
-    xu, yu, wu, wx = (-K * product for product in (at.dot(u_s) + zero, to.dot(u_s), dot(w, u_s), at.dot(w)))
+    xu, yu, wu, wx = (-K * product for product in (at.dot(u_s), to.dot(u_s), dot(w, u_s), at.dot(w)))
     # far out the terms of the formula cancel: go through the origin instead, where the vector is u - kx, turn
     # there, and lift what comes out to y
     k = xu / (at.c * (1 + at.c))
@@ -390,12 +394,12 @@ def frechet_mean(
     """
     share = _shares(x[..., 1:], weights)
     at, moved = _from_within(x, share, K)
-    points, mean = moved.ball, _mean(moved, share, K)
+    mean = _mean(moved, share, K)
     for _ in range(max_iter):
-        q = _half_chord(points, mean.ball, K)
+        q = _half_chord(moved, mean, K)
         weighted = share * asinhc(q) * (1 + q).rsqrt()
         last, mean = mean, _mean(moved, weighted / weighted.sum(-2, keepdim=True), K)
-        if tol is not None and bool((_half_chord(last.ball, mean.ball, K) <= -K * tol * tol / 4).all()):
+        if tol is not None and bool((_half_chord(last, mean, K) <= -K * tol * tol / 4).all()):
             break
     return _add(at, mean, K).squeeze(-2)
 

@@ -126,7 +126,7 @@ class Horospheres(Kernel):
         # by t: grad / (1 + t), times what f is multiplied with
         times = constant(weight.size(0), 1 / s, grad.dtype) if scale is None else scale * over_s
         by_t = torch.div(grad, torch.add(t, one, out=part), out=part)
-        by_rise = torch.mv(by_t, times)
+        by_rise: Any = torch.mv(by_t, times) if needed[0] else None
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
         along = torch.addmv(by_offset, by_t.T, time, alpha=-1).mul_(times).mul_(inverse).mul_(inverse)
         by_t.mul_(times.mul(inverse))
