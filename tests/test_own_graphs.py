@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -64,7 +65,11 @@ def test_from_file_to_predictions(name: str, tmp_path: Path) -> None:
     assert set(json.loads(run("delta", "--dataset", path, "--json"))["witness"]) <= set(NAMES)
     from hypergraph import load_run
 
-    assert list(load_run(tmp_path / "node").classes_) == ["ham", "spam"]
+    loaded = load_run(tmp_path / "node")
+    assert list(loaded.classes_) == ["ham", "spam"] and set(loaded.predict()) <= {"ham", "spam"}
+    assert loaded.table()["node"].tolist() == [row["node"] for row in found]
+    assert set(np.load(tmp_path / "node" / "embedding.npz")["node"].tolist()) == set(NAMES)
+    assert "ham" in run("show", tmp_path / "node") and loaded.results.confusion is not None
 
 
 def test_predictions_of_a_graph_with_new_nodes(tmp_path: Path) -> None:
