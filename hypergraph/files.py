@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -27,6 +28,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     part.write_text("{}")
     """
     path = Path(path)
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix is kept because numpy and matplotlib choose the format by it.
     part = path.with_name(f".{path.stem}{_PART}{secrets.token_hex(6)}{path.suffix}")

@@ -50,3 +50,9 @@ def test_files_that_a_container_keeps_in_memory_make_room(
     assert limits.available() == 800
     (tmp_path / "memory.max").write_text("max\n")
     assert limits.available() > 800
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_path_without_a_name_is_a_folder(name):
+    with pytest.raises(IsADirectoryError), atomic_path(name):
+        pass

@@ -9,7 +9,6 @@ import typer
 from hypergraph.cli.app import app
 from hypergraph.cli.options import DATA_FOLDER, DATASET, NAMED, need_dataset
 from hypergraph.cli.runs import RUN
-from hypergraph.errors import InputError
 
 plot_app = typer.Typer(no_args_is_help=True, help="Draw a picture: PNG, SVG or PDF.")
 app.add_typer(plot_app, name="plot")
@@ -94,8 +93,6 @@ def tree(
     """A tree by Sarkar's construction; of another graph, a breadth-first tree."""
     from hypergraph.viz.command import plot_tree
 
-    if length is not None and not length > 0:
-        raise InputError(f"--length is {length}; it has to be positive.")
     plot_tree(need_dataset(named, dataset), out, data, length)
     _written(out)
 

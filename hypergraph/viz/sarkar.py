@@ -85,6 +85,9 @@ def _middle(neighbours: list[list[int]], start: int) -> int:
     return node
 
 
+FARTHEST = 300.0  # from the root: beyond, coordinates overflow
+
+
 def sarkar(
     edges: NDArray[Any], num_nodes: int, length: float | None = None
 ) -> tuple[Array, NDArray[np.int64]]:
@@ -112,6 +115,9 @@ def sarkar(
             leaves[parent[node]] += leaves[node]
     if length is None:
         length = min(2.0, 11.0 / max(depth.max(), 1))
+    most = FARTHEST / max(int(depth.max()), 1)
+    if not 0 < length <= most:
+        raise InputError(f"An edge has a length above 0 and, in this tree, at most {most:.3g}, not {length}.")
     # half-angle coordinates (a, b): the point b / a of the disk, |a|^2 - |b|^2 = 1. The isometry of a node
     # takes the origin to it and the negative axis towards its parent; precise far out.
     a, b = np.ones(num_nodes, dtype=complex), np.zeros(num_nodes, dtype=complex)

@@ -60,3 +60,10 @@ def test_tree_takes_and_returns_an_ax():
     ax = viz.disk()
     assert viz.tree(edges_of(nx.star_graph(4)), 5, ax) is ax
     assert len(ax.collections[-1].get_offsets()) == 5
+
+
+@pytest.mark.parametrize("length", [0.0, -1.0, 1e300, float("inf"), float("nan")])
+def test_a_length_that_overflows_is_refused(length: float) -> None:
+    with pytest.raises(InputError, match="a length above 0 and, in this tree, at most 300"):
+        sarkar(np.array([[0, 1], [1, 2]]), 3, length)
+    assert np.isfinite(sarkar(np.array([[0, 1], [1, 2]]), 3, 300.0)[0]).all()
