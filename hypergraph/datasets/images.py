@@ -96,11 +96,14 @@ class ImageData:
 
 
 def moments(images: Images) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Mean and standard deviation of every channel; ImageNet's where the images are not in memory."""
+    """Mean and standard deviation of every channel (1 if it is constant); ImageNet's for images on disk."""
     if isinstance(images, MemoryImages):
         mean = images.pixels.mean((0, 2, 3), dtype=np.float64)
         square = np.stack([np.square(part, dtype=np.float64).mean((1, 2)) for part in images.pixels]).mean(0)
-        return mean.astype(np.float32), np.sqrt(square - mean**2).astype(np.float32)
+        variance = square - mean**2
+        # of a constant channel rounding leaves anything near 0, also below it
+        variance = np.where(variance > 1e-9, variance, 1.0)
+        return mean.astype(np.float32), np.sqrt(variance).astype(np.float32)
     mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
     return np.float32(255) * np.array(mean, np.float32), np.float32(255) * np.array(std, np.float32)
 

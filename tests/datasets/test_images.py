@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hypergraph.datasets.images import FileImages, MemoryImages, load_images
+from hypergraph.datasets.images import FileImages, MemoryImages, load_images, moments
 from hypergraph.errors import InputError
 
 
@@ -30,6 +30,15 @@ def save_image(path: Path, pixels: NDArray[np.uint8]) -> None:
     image = pytest.importorskip("PIL.Image")
     path.parent.mkdir(parents=True, exist_ok=True)
     image.fromarray(pixels.transpose(1, 2, 0)).save(path)
+
+
+def test_a_constant_channel_is_divided_by_one() -> None:
+    """Its variance is 0 or a rounding error of either sign: the pixels became NaN."""
+    pixels = random_pixels(5)
+    pixels[:, 1], pixels[:, 2] = 90, 201
+    mean, std = moments(MemoryImages(pixels, np.zeros(5, np.int64)))
+    assert mean[1:].tolist() == [90, 201] and std[1:].tolist() == [1, 1]
+    assert std[0] == pytest.approx(pixels[:, 0].std())
 
 
 def test_digits_are_embedded() -> None:
