@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
@@ -141,15 +141,11 @@ class Result:
         run = Run.open(self.folder)
         ours = {"task": run.config.task, "data_sha256": run.data_sha256, **run.config.to_dict()}
         found = {"task": self.task, "data_sha256": self.data_sha256, **renamed(self.config)}
-        # A setting that did not exist when it was written had the value that is now the default.
-        defaults = {entry.name: entry.default for entry in fields(run.config)}
-        for name in sorted(ours.keys() | found.keys()):
-            here, there = ours.get(name), found.get(name, defaults.get(name))
-            if here != there:
-                raise InputError(
-                    f"{self.folder / 'result.json'}: of a run with {name} = {there}, config.toml has "
-                    f"{name} = {here}; {remedy}."
-                )
+        for name, here, there in run.differences(ours, found):
+            raise InputError(
+                f"{self.folder / 'result.json'}: of a run with {name} = {there}, config.toml has "
+                f"{name} = {here}; {remedy}."
+            )
 
     @property
     def confusion(self) -> list[list[int]] | None:

@@ -144,16 +144,20 @@ class Run:
         """Refuse what was written of a seed with other settings or other data."""
         if not isinstance(found, dict):
             raise InputError(f"{source}: does not say with which settings it was made; {self.remedy(seed)}.")
-        ours = self.owner(seed)
+        for name, here, there in self.differences(self.owner(seed), found):
+            raise InputError(
+                f"{source}: of a run with {name} = {there}, this run has {name} = {here}; "
+                f"{self.remedy(seed)}."
+            )
+
+    def differences(self, ours: dict[str, Any], found: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+        """Settings that differ from those that were written: the name, our value, theirs."""
         # A setting that did not exist when it was written had the value that is now the default.
         defaults = {entry.name: entry.default for entry in fields(self.config)}
         for name in sorted(ours.keys() | found.keys()):
             here, there = ours.get(name), found.get(name, defaults.get(name))
             if here != there:
-                raise InputError(
-                    f"{source}: of a run with {name} = {there}, this run has {name} = {here}; "
-                    f"{self.remedy(seed)}."
-                )
+                yield name, here, there
 
     def remedy(self, seed: int) -> str:
         """What to do where files of a seed cannot be used."""
