@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import re
 from array import array
@@ -36,6 +37,7 @@ _ENDS = [
 _WEIGHTS = ("weight", "weights", "w", "edge_weight")
 # An id is read as a number where nothing is lost by it: 007 and 7 are two nodes.
 _PLAIN = re.compile(rb"[0-9][0-9,; \t\r\n]*")
+_BYTES = bytes(range(256))
 _PADDED = re.compile(rb"(?:^|[,; \t\n])0[0-9]|[0-9]{19}")
 
 
@@ -108,34 +110,40 @@ def _regular(path: Path, mark: str) -> EdgeList | None:
     Anything else is left to :func:`_words`, which names the line where something is wrong.
     """
     with open_text(path) as file:
-        text = file.read().replace("\r\n", "\n").removesuffix("\n")
-    require(20 * len(text), str(path))
-    odd = ('"', "\0", "\r", "{", "\n#", "\n ", " \n", f" {mark}", f"{mark} ", *("\t" if mark == " " else ()))
-    if text.startswith(("#", " ")) or text.endswith(" ") or any(sign in text for sign in odd):
+        content = bytes(file.buffer.read()).removeprefix(codecs.BOM_UTF8)
+    require(20 * len(content), str(path))
+    content = content.replace(b"\r\n", b"\n").removesuffix(b"\n") + b"\n"
+    lines = content.decode().split("\n", 2)
+    first, cut = lines[0].split(mark), mark.encode()
+    odd = [b'"', b"\0", b"\r", b"{", b"\n#", b"\n ", b" \n", b" " + cut, cut + b" ", *[b"\t"] * (mark == " ")]
+    if content.startswith((b"#", b" ")) or any(_holds(content, sign) for sign in odd):
         return None
-    lines = text.split("\n", 2)
-    first = lines[0].split(mark)
-    width, letters = len(first), np.frombuffer(text.encode() + b"\n", np.uint8)
-    ends = letters == ord("\n")
-    cuts = ends[(ends | (letters == ord(mark))).nonzero()[0]]
-    if width < 2 or len(cuts) % width or not (cuts == (np.arange(len(cuts)) % width == width - 1)).all():
+    width = len(first)
+    marks = content.translate(None, _BYTES.translate(None, cut + b"\n"))
+    if width < 2 or marks != (cut * (width - 1) + b"\n") * (len(marks) // width):
         return None
-    (one, two), weight, header, changes = _layout(first, lines[1].split(mark) if len(lines) > 1 else None)
-    cells = text.replace(mark, "\n").split("\n")[width * header :]
+    (one, two), weight, header, changes = _layout(first, lines[1].split(mark) if lines[1] else None)
+    cells = content.replace(cut, b"\n").split(b"\n")[width * header : -1]
     pairs = cells
     if (one, two) != (0, 1) or width > 2:
-        pairs = [""] * (2 * (len(cells) // width))
+        pairs = [b""] * (2 * (len(cells) // width))
         pairs[::2], pairs[1::2] = cells[one::width], cells[two::width]
     try:
         given = None if weight is None else np.array(list(map(float, cells[weight::width])))
     except ValueError:
         return None
-    known: dict[str, int] = defaultdict(itertools.count().__next__)  # a new id gets the next number
+    known: dict[bytes, int] = defaultdict(itertools.count().__next__)  # a new id gets the next number
     places = np.fromiter(map(known.__getitem__, pairs), np.int64, len(pairs))
-    if not known or any(not node or node != node.strip() for node in known):
+    ids = [node.decode() for node in known]
+    if not ids or any(not node or node != node.strip() for node in ids):
         return None
     edge_index = np.ascontiguousarray(places.reshape(-1, 2).T)
-    return _in_order(EdgeList(edge_index, list(known), given, _line_of(path, header), changes))
+    return _in_order(EdgeList(edge_index, ids, given, _line_of(path, header), changes))
+
+
+def _holds(content: bytes, sign: bytes) -> bool:
+    """Whether ``sign`` occurs; one letter is looked for faster than two."""
+    return all(letter in content for letter in sign) and sign in content
 
 
 def _in_order(edges: EdgeList) -> EdgeList:

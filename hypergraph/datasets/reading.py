@@ -22,7 +22,7 @@ _RATIO, _UNSUSPECTED = 100, 64 << 20
 _BLOCK = 1 << 22  # read at a time: a whole array would be held twice
 
 
-def open_text(path: Path) -> IO[str]:
+def open_text(path: Path) -> io.TextIOWrapper:
     """A text file in UTF-8, unpacked where its name ends in ``.gz``."""
     require(regular_file(path), str(path))
     if path.suffix.lower() != ".gz":
