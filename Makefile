@@ -38,7 +38,7 @@ test-locked:
 	$(PYTHON) -m venv $(LOCKED)
 	$(LOCKED)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(LOCKED)/bin/python -m pip install --quiet -c constraints.txt "torch==$(TORCH)"
-	$(LOCKED)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(LOCKED)/bin/python -m pip install --quiet --no-deps --no-build-isolation .
 	$(LOCKED)/bin/python -m pip check
 	$(call check,$(LOCKED)/bin)
 
