@@ -10,12 +10,14 @@ import pytest
 
 from tests.ways import WAYS, way
 
+# Read at once: the tests of datasets take it out of the environment.
+_GIVEN = os.environ.get("HYPERGRAPH_DATA")
+
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real data; a test that needs it is skipped where it is absent."""
-    given = os.environ.get("HYPERGRAPH_DATA")
-    folder = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(_GIVEN) if _GIVEN else Path(__file__).resolve().parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is absent; set HYPERGRAPH_DATA to the folder that holds it")
     return folder

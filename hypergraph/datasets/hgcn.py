@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hypergraph.datasets.arrays import GraphArrays, fitting_layout, simple_edges
 from hypergraph.datasets.reading import load_numpy
 from hypergraph.datasets.tables import sparse_parts
-from hypergraph.datasets.unpickle import restricted_load
+from hypergraph.datasets.unpickle import MOST, restricted_load
 from hypergraph.errors import InputError
+from hypergraph.files import reading
 
 
 class _Graph:
@@ -24,11 +26,11 @@ class _Graph:
         self._node, self._adj = state.get("_node", {}), state.get("_adj", {})
 
 
-_ALIASES: dict[tuple[str, str], Any] = {
+_MEANINGS: dict[tuple[str, str], Any] = {
     ("networkx.classes.graph", "Graph"): _Graph,
     ("networkx.classes.reportviews", "NodeView"): _Graph,
+    ("builtins", "dict"): "dict",
 }
-_GLOBALS = {*_ALIASES, ("builtins", "dict")}
 
 
 def read_airport(files: dict[str, Path], task: str) -> GraphArrays:
@@ -36,14 +38,35 @@ def read_airport(files: dict[str, Path], task: str) -> GraphArrays:
 
     The class is the fifth feature, cut at 1, 8/7 and 9/7: it is left out of the features for ``"node"``.
     """
-    graph = restricted_load(files["airport.p"], _GLOBALS, aliases=_ALIASES, verified=True)
-    index = {node: i for i, node in enumerate(graph._node)}
-    features = np.array([attributes["feat"] for attributes in graph._node.values()], dtype=np.float64)
-    pairs = np.array([(index[u], index[v]) for u, others in graph._adj.items() for v in others])
+    path = files["airport.p"]
+    with reading(path, "HGCN's Airport"):
+        graph = restricted_load(path, _MEANINGS)
+        _check(graph)
+        index = {node: i for i, node in enumerate(graph._node)}
+        features = np.array([attributes["feat"] for attributes in graph._node.values()], dtype=np.float64)
+        pairs = np.array([(index[u], index[v]) for u, others in graph._adj.items() for v in others])
+        return _airport(features, pairs, task)
+
+
+def _check(graph: object) -> None:
+    """Refuse a graph that is no dictionary of short lists, or one dictionary in a thousand places."""
+    if not isinstance(graph, _Graph) or not isinstance(graph._node, dict) or not isinstance(graph._adj, dict):
+        raise ValueError("no graph")
+    if not all(isinstance(inner, dict) for outer in (graph._node, graph._adj) for inner in outer.values()):
+        raise ValueError("nodes without attributes or neighbors")
+    if sum(map(len, graph._adj.values())) > MOST:
+        raise ValueError(f"more than {MOST:,} neighbors")
+    for attributes in graph._node.values():
+        numbers = attributes["feat"]
+        if not isinstance(numbers, list) or len(numbers) != 5 or not {*map(type, numbers)} <= {int, float}:
+            raise ValueError("features that are not five numbers")
+
+
+def _airport(features: NDArray[np.float64], pairs: NDArray[np.int64], task: str) -> GraphArrays:
     return GraphArrays(
         name="airport",
-        num_nodes=len(index),
-        edges=simple_edges(pairs[:, 0], pairs[:, 1], len(index)),
+        num_nodes=len(features),
+        edges=simple_edges(pairs[:, 0], pairs[:, 1], len(features)),
         x=features[:, : 4 if task == "node" else 5].astype(np.float32),
         y=np.digitize(features[:, 4], [1.0, 8 / 7, 9 / 7]).astype(np.int64),
     )

@@ -193,7 +193,7 @@ def _cifar(name: str, names: Path, num_classes: int, parts: Sequence[MemoryImage
         classes = _text(names).split()
     elif names.is_file():
         key = "label_names" if num_classes == 10 else "fine_label_names"
-        meta = restricted_load(names, set(ARRAYS), aliases=ARRAYS)
+        meta = restricted_load(names, ARRAYS)
         found = meta.get(key) if isinstance(meta, dict) else None
         if not isinstance(found, list) or not all(isinstance(label, str) for label in found):
             raise InputError(f"{names}: no list of names '{key}' in it; download it again.")
@@ -225,7 +225,7 @@ def _cifar_binary(paths: Sequence[Path], num_classes: int, label_bytes: int) -> 
 def _cifar_pickled(paths: Sequence[Path], num_classes: int) -> MemoryImages:
     pixels, labels = [], []
     for path in paths:
-        whole = restricted_load(path, set(ARRAYS), aliases=ARRAYS)
+        whole = restricted_load(path, ARRAYS)
         key = "labels" if num_classes == 10 else "fine_labels"
         if not isinstance(whole, dict) or "data" not in whole or key not in whole:
             raise InputError(f"{path}: no 'data' and '{key}' in it; this is no batch of CIFAR-{num_classes}.")
