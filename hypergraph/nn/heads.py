@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hypergraph.errors import InputError
-from hypergraph.geometry.numerics import raised, unit
+from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
-from hypergraph.nn.inputs import check_channels, check_points, softplus_inverse
+from hypergraph.nn.directions import Directed
+from hypergraph.nn.inputs import check_channels, check_points
 from hypergraph.nn.registry import as_space
 
 
@@ -39,39 +39,17 @@ class _Head(nn.Module):
         return f"{type(self).__name__}({self.in_channels}, {self.num_classes}, {self.space})"
 
 
-class _Scaled(_Head):
-    """Unit directions v_k, magnitudes alpha_k > 0 and offsets b_k: what BMLR and PoincareMLR share."""
-
-    raw_alpha: nn.Parameter | None
+class _Scaled(Directed, _Head):
+    """What BMLR and PoincareMLR share."""
 
     def __init__(self, in_channels: int, num_classes: int, space: Space, *, magnitude: str = "free") -> None:
-        if magnitude not in ("free", "row"):
-            raise InputError(f"Unknown magnitude '{magnitude}'; use 'free' or 'row'.")
         super().__init__(in_channels, num_classes, space)
-        free = nn.Parameter(torch.empty(num_classes)) if magnitude == "free" else None
-        self.register_parameter("raw_alpha", free)
-        self.b = nn.Parameter(torch.empty(num_classes))
+        self.direct(magnitude)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/n, zero offsets, as HNN++ does."""
-        nn.init.normal_(self.weight, std=self.in_channels**-0.5)
-        if self.raw_alpha is not None:
-            with torch.no_grad():
-                self.raw_alpha.copy_(softplus_inverse(self.weight.norm(dim=-1)))
-        nn.init.zeros_(self.b)
-
-    @property
-    def alpha(self) -> Tensor:
-        """The magnitudes, positive."""
-        if self.raw_alpha is None:
-            return raised(self.weight).norm(dim=-1)
-        return F.softplus(raised(self.raw_alpha))
-
-    @property
-    def v(self) -> Tensor:
-        """The unit directions."""
-        return unit(self.weight)
+        self.reset_directions(self.in_channels**-0.5)
 
 
 class BMLR(_Scaled):

@@ -15,7 +15,8 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import distance_limit, raised, unit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import resolve_activation
-from hypergraph.nn.inputs import check_channels, check_points, product, softplus_inverse
+from hypergraph.nn.directions import Directed
+from hypergraph.nn.inputs import check_channels, check_points, product
 from hypergraph.nn.registry import as_space
 from hypergraph.sparse import SparseRows
 
@@ -116,34 +117,27 @@ class TangentLinear(_Linear):
         )
 
 
-class _Directions(_Linear):
-    """Unit directions v_k, magnitudes alpha_k > 0 and offsets b_k: what PoincareFC and BFC share."""
+class _Directions(Directed, _Linear):
+    """What PoincareFC and BFC share."""
 
     def __init__(
-        self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
+        self,
+        in_channels: int,
+        out_channels: int,
+        space: Space,
+        *,
+        bias: bool = True,
+        dropout: float = 0.0,
+        magnitude: str = "free",
     ) -> None:
         super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
-        self.raw_alpha = nn.Parameter(torch.empty(out_channels))
-        self.b = nn.Parameter(torch.empty(out_channels))
+        self.direct(magnitude)
 
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/(2nm), zero offsets, as HNN++ does."""
-        nn.init.normal_(self.weight, std=(2 * self.in_channels * self.out_channels) ** -0.5)
-        with torch.no_grad():
-            self.raw_alpha.copy_(softplus_inverse(self.weight.norm(dim=-1)))
-        nn.init.zeros_(self.b)
+        self.reset_directions((2 * self.in_channels * self.out_channels) ** -0.5)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-
-    @property
-    def alpha(self) -> Tensor:
-        """The magnitudes, positive."""
-        return F.softplus(raised(self.raw_alpha))
-
-    @property
-    def v(self) -> Tensor:
-        """The unit directions, with DropConnect."""
-        return unit(self.dropped(self.weight))
 
 
 class PoincareFC(_Directions):
@@ -156,7 +150,10 @@ class PoincareFC(_Directions):
 
     with :math:`u_k` the logits of :class:`~hypergraph.nn.heads.PoincareMLR`.
 
-    Arguments and shapes are those of :class:`TangentLinear`.
+    Arguments and shapes are those of :class:`TangentLinear`, and besides:
+
+    Args:
+        magnitude: as for :class:`BFC`.
 
     >>> ball = PoincareBall(K=-1.0)
     >>> PoincareFC(16, 8, ball)(ball.lift(torch.randn(4, 16))).shape
@@ -164,14 +161,21 @@ class PoincareFC(_Directions):
     """
 
     def __init__(
-        self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
+        self,
+        in_channels: int,
+        out_channels: int,
+        space: Space,
+        *,
+        bias: bool = True,
+        dropout: float = 0.0,
+        magnitude: str = "free",
     ) -> None:
-        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
+        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout, magnitude=magnitude)
         self.reset_parameters()
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         weight = self.dropped(self.weight)
-        u = self.space.hyperplanes(x, weight, 2 * self.b, 2 * self.alpha, tangent=tangent)
+        u = self.space.hyperplanes(x, weight, 2 * self.b, 2 * self.alpha_of(weight), tangent=tangent)
         return self.space.from_distances0(u, self.bias)
 
 
@@ -192,6 +196,8 @@ class BFC(_Directions):
     Args:
         phi: the activation inside, a name that PyG's resolver knows or a module.
         init: ``"data"``, magnitudes and offsets from the first batch, or ``"published"``, those of HNN++.
+        magnitude: ``"free"``, as published, or ``"row"``: :math:`\alpha_k` is the norm of a row, which Adam
+            moves as fast as a matrix; a large :math:`\alpha_k` of its own it moves slowly.
 
     >>> sheet = Lorentz(K=-1.0)
     >>> BFC(16, 8, sheet, phi="relu")(sheet.lift(torch.randn(4, 16))).shape
@@ -210,10 +216,11 @@ class BFC(_Directions):
         dropout: float = 0.0,
         phi: str | Callable[[Tensor], Tensor] | None = None,
         init: str = "data",
+        magnitude: str = "free",
     ) -> None:
         if init not in ("data", "published"):
             raise InputError(f"Unknown init '{init}'; use 'data' or 'published'.")
-        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
+        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout, magnitude=magnitude)
         self.phi = resolve_activation(phi)
         self.init = init
         # The buffer travels in state_dict; the plain bool is what forward reads, since reading a tensor
@@ -247,7 +254,7 @@ class BFC(_Directions):
         spread = (_sum_over_processes((values - mean).square().sum(0)) / count).sqrt()
         # one point, or points that a direction does not tell apart, say nothing about the scale
         alpha = torch.where(spread > 1e-3, 1 / spread, self.alpha)
-        self.raw_alpha.copy_(softplus_inverse(alpha))
+        self.set_alpha(alpha)
         self.b.copy_(-alpha * mean)
         self._set_initialised(True)
 
@@ -255,7 +262,7 @@ class BFC(_Directions):
         if self.training and not self._initialised and 0 not in x.shape:
             self.init_from(x, tangent=tangent)
         weight = self.dropped(self.weight)
-        u = self.phi(self.space.horospheres(x, weight, -self.alpha, self.b, tangent=tangent))
+        u = self.phi(self.space.horospheres(x, weight, -self.alpha_of(weight), self.b, tangent=tangent))
         return self.space.from_distances0(u, self.bias)
 
 

@@ -49,16 +49,17 @@ class Entry:
     @property
     def takes(self) -> tuple[str, ...]:
         """The keyword arguments of its own that a configuration may set."""
-        return {"BMLR": ("magnitude",), "PoincareMLR": ("magnitude",), "BFC": ("phi", "init")}.get(
-            self.cls, ()
-        )
+        return _TAKES.get(self.cls, ())
 
     def load(self) -> type[nn.Module]:
         """Import the class."""
         return _load("heads" if self.kind == "head" else "linear", self.cls)
 
 
-_TAKES = {"BMLR": ("magnitude",), "PoincareMLR": ("magnitude",), "BFC": ("phi", "init")}
+_TAKES = {
+    **dict.fromkeys(("BMLR", "PoincareMLR", "PoincareFC"), ("magnitude",)),
+    "BFC": ("phi", "init", "magnitude"),
+}
 
 
 def _load(module: str, cls: str) -> type[nn.Module]:

@@ -154,6 +154,8 @@ class GraphConfig(Config):
         return counts
 
 
+MAGNITUDES = ("free", "row")
+_MAGNITUDE = "Whether the magnitudes of {} are parameters of their own, or norms of rows."
 _SPLIT = "The split; by default the one that publications use on the dataset."
 
 
@@ -172,10 +174,7 @@ class NodeConfig(GraphConfig):
         choices=FCS,
     )
     magnitude: str = option(
-        "free",
-        "Whether the magnitudes of bmlr-p, bmlr-l and pmlr are parameters of their own, or norms of rows.",
-        group=MODEL,
-        choices=("free", "row"),
+        "free", _MAGNITUDE.format("bmlr-p, bmlr-l and pmlr"), group=MODEL, choices=MAGNITUDES
     )
     head_lr: float | None = option(None, "Learning rate of the head; by default that of the rest.", above=0)
     head_weight_decay: float | None = option(
@@ -199,6 +198,9 @@ class LinkConfig(GraphConfig):
         "How layers begin: at a scale that the data give, or as published.",
         group=MODEL,
         choices=("data", "published"),
+    )
+    magnitude: str = option(
+        "free", _MAGNITUDE.format("bfc-p, bfc-l and poincare-fc"), group=MODEL, choices=MAGNITUDES
     )
     r: float = option(2.0, "The squared distance at which the decoder gives a half.", group=MODEL)
     t: float = option(1.0, "How slowly the decoder falls there.", group=MODEL, above=0)

@@ -60,7 +60,7 @@ class LinkPred:
             weight = data.edge_weight
             self.edge_weight = None if weight is None else graphs.move(weight, config)
         space = make_space(FCS[config.fc].space, config.K, config.learn_curvature)
-        own = {"phi": graphs.activation(config.phi), "init": config.init}
+        own = {"phi": graphs.activation(config.phi), "init": config.init, "magnitude": config.magnitude}
         options = {name: value for name, value in own.items() if name in FCS[config.fc].takes}
         encoder = graphs.make_encoder(config, data.x.shape[1], space, config.fc, **options)
         self.space: Space = encoder.space

@@ -16,6 +16,7 @@ from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space
 from hypergraph.loader import layerwise
 from hypergraph.nn import BFC, BMLR, GCN, HGCN, HNN, MLP, LorentzFC, PoincareMLR, make_space
 from hypergraph.nn.adjacency import normalize
+from hypergraph.nn.registry import FCS, make_fc
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
 NODES, FEATURES, DIM = 18, 9, 4
@@ -160,6 +161,39 @@ def test_magnitudes_are_norms_of_rows(cls: Any) -> None:
         assert torch.allclose(row(x) - row.b, 2 * twice)  # so weight decay restrains the function
     with pytest.raises(InputError, match="Unknown magnitude 'none'; use 'free' or 'row'"):
         cls(DIM, 3, space, magnitude="none")
+
+
+@pytest.mark.parametrize("name", ["bfc-p", "bfc-l", "poincare-fc"])
+def test_magnitudes_of_layers_are_norms_of_rows(name: str) -> None:
+    space = make_space(FCS[name].space, -0.4)
+    row, free = (make_fc(name, DIM, 3, space, magnitude=magnitude) for magnitude in ("row", "free"))
+    assert sum(p.numel() for p in row.parameters()) == 3 * (DIM + 2)
+    x = space.exp0(torch.randn(40, DIM))
+    row(x)
+    with torch.no_grad():
+        for mine, other in ((free.weight, row.weight), (free.b, row.b), (free.bias, row.bias)):
+            mine.copy_(other)
+        free.set_alpha(row.alpha)
+    assert torch.allclose(row.eval()(x), free.eval()(x), atol=1e-6)
+    if name != "poincare-fc":  # the first batch has set the spread of the responses to 1
+        spread = space.horospheres(x, row.weight, -row.alpha, row.b).std(0, correction=0)
+        assert torch.allclose(spread, torch.ones(3), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["bfc-p", "poincare-fc"])
+def test_dropped_entries_do_not_count_in_a_row(name: str) -> None:
+    space = make_space("poincare", -0.4)
+    layer = make_fc(name, DIM, 3, space, magnitude="row", dropout=0.5)
+    x = space.exp0(torch.randn(40, DIM))
+    layer(x)
+    torch.manual_seed(0)
+    y = layer(x)
+    torch.manual_seed(0)
+    dropped = layer.dropped(layer.weight)
+    assert not torch.allclose(layer.alpha_of(dropped), layer.alpha)
+    with torch.no_grad():
+        layer.weight.copy_(dropped)
+    assert torch.allclose(layer.eval()(x), y, atol=1e-6)
 
 
 def test_in_flat_space_norms_of_rows_make_the_usual_head() -> None:
