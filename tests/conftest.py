@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from tests.ways import WAYS, way
 
 # Read at once: the tests of datasets take it out of the environment.
 _GIVEN = os.environ.get("HYPERGRAPH_DATA")
+# A job in the background of a shell ignores Ctrl-C, and so would every command that a test interrupts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
