@@ -240,9 +240,10 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
         raise unknown_name(cls.chosen, chosen, names)
     space = (FCS if cls.chosen == "fc" else HEADS)[chosen].space
     variants = [space, chosen]
-    if "encoder" in known:
-        values = preset(cls.task, Path(dataset).name, *variants) | typed
-        variants.append(values.get("encoder", known["encoder"].default))
+    for name in ("encoder", "magnitude"):
+        if name in known:
+            values = preset(cls.task, Path(dataset).name, *variants) | typed
+            variants.append(values.get(name, known[name].default))
     settled = cls(**fit(cls, preset(cls.task, Path(dataset).name, *variants) | typed))
     return replace(settled, **_depending(settled))
 
@@ -277,7 +278,8 @@ def presets(task: str) -> dict[str, Any]:
 
 
 def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
-    """The presets of a task for a dataset; ``variants`` (space, head, encoder) are more and more special.
+    """The presets of a task for a dataset; ``variants`` (space, head, encoder, magnitude)
+    are more and more special.
 
     In the file, ``[default]`` and then ``[<dataset>]`` give the values, each with a table of its own for a
     variant where that differs; ``like`` names the dataset whose presets are used too.

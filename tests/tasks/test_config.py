@@ -113,6 +113,9 @@ def test_presets_follow_what_they_are_like() -> None:
     assert (found["K"], found["num_layers"], found["min_epochs"], found["dropout"]) == (-1.0, 2, 300, 0.3)
     own = settle(NodeConfig, {"dataset": "mine"})
     assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-0.1, 1, 1, 0.5)
+    of_rows = settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p", "magnitude": "row"})
+    assert (of_rows.weight_decay, of_rows.feature_dropout) == (0.001, 0.3)
+    assert settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p"}).feature_dropout == 0
     assert settle(NodeConfig, {"dataset": "mine", "encoder": "hnn"}).propagate == 0
     assert settle(NodeConfig, {"dataset": "cora", "head": "mlr"}).propagate == 1
     assert settle(NodeConfig, {"dataset": "cora", "head": "mlr", "encoder": "mlp"}).propagate == 0
