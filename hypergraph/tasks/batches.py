@@ -14,8 +14,9 @@ from hypergraph.loader.blocks import blocks, degrees
 from hypergraph.loader.layerwise import ROWS, encode
 from hypergraph.nn.registry import ENCODERS
 from hypergraph.sparse import SparseMatrix
-from hypergraph.tasks.classify import mean_over_processes, processes, share
+from hypergraph.tasks.classify import mean_over_processes, share
 from hypergraph.tasks.config import GraphConfig
+from hypergraph.tasks.distributed import processes
 from hypergraph.tasks.graph import GraphData
 
 

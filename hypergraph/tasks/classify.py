@@ -21,6 +21,7 @@ from hypergraph.nn.registry import HEADS, make_head, make_space
 from hypergraph.nn.vision import ResNet18
 from hypergraph.tasks import metrics
 from hypergraph.tasks.classify_config import ClassifyConfig
+from hypergraph.tasks.distributed import processes
 from hypergraph.tasks.guard import step, telemetry
 from hypergraph.tasks.loop import Schedule
 
@@ -154,11 +155,6 @@ def confusion(predicted: Tensor, label: Tensor, num_classes: int) -> dict[str, A
     if num_classes > MOST_CLASSES:
         return {}
     return {"confusion": metrics.confusion(predicted, label, num_classes).tolist()}
-
-
-def processes() -> int:
-    """How many train together."""
-    return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def parallel(model: nn.Module) -> nn.Module:

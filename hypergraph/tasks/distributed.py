@@ -27,8 +27,15 @@ _SEVERED = (
 )
 
 
+def processes() -> int:
+    """How many train one model together: those of ``torchrun``, when they have met."""
+    import torch.distributed as dist
+
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
 def launched() -> bool:
-    """Whether this process is one of several."""
+    """Whether this process was started as one of several."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 

@@ -24,6 +24,7 @@ from hypergraph.files import atomic_path, atomic_write_text, is_part, reading, s
 from hypergraph.option import fit
 from hypergraph.tasks import lock
 from hypergraph.tasks.config import Config, read_settings, read_toml
+from hypergraph.tasks.distributed import processes
 from hypergraph.tasks.kinds import KINDS, Kind
 from hypergraph.tasks.result import Result
 from hypergraph.tasks.sealed import check_seal, read_json, read_text, seal
@@ -253,11 +254,6 @@ class Run:
             seconds=round(seconds, 3),
             folder=self.path,
         )
-
-
-def processes() -> int:
-    """How many train one model together, under ``torchrun``."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def versions() -> dict[str, str]:

@@ -16,11 +16,12 @@ from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_path
 from hypergraph.progress import progress
 from hypergraph.tasks.config import Config
+from hypergraph.tasks.distributed import processes
 from hypergraph.tasks.executors import as_done, check_backend, executor, tell
 from hypergraph.tasks.follow import follow
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.result import Result
-from hypergraph.tasks.run import Run, processes
+from hypergraph.tasks.run import Run
 
 if TYPE_CHECKING:
     from hypergraph.tasks.loop import Report
