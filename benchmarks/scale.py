@@ -257,12 +257,24 @@ def child_batches(graph: str, threads: int, count: int = 40) -> dict[str, float]
     return {"first": first, "first_own": own, "GiB": peak(), "nodes": nodes, "edges": edges, **found}
 
 
-def arxiv(work: Path, threads: int) -> dict[str, float]:
-    path = work / "arxiv.npz"
+def written(work: Path, name: str) -> tuple[Path, Path, str]:
+    """A graph as an npz and as a folder, and what converting took."""
+    path, folder = work / f"{name}.npz", work / name
+    if folder.exists():
+        return path, folder, ""
     if not path.exists():
-        write_graph(path, SIZES["arxiv"])
+        write_graph(path, SIZES[name])
+    command = [sys.executable, "-m", "hypergraph", "data", "convert", str(path), str(folder)]
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    return path, folder, f"`data convert` took {seconds:.0f} s."
+
+
+def arxiv(work: Path, threads: int) -> dict[str, float]:
+    path, folder, _ = written(work, "arxiv")
     full, gcn, links = (child(what, str(path), str(threads)) for what in ("full", "gcn", "links"))
-    batches = child("batches", str(path), str(threads))
+    batches = child("batches", str(folder), str(threads))
     print("\n## The size of ogbn-arxiv\n\n169,343 nodes, 1.17M edges, 128 features, 40 classes.\n")
     print("| | s an epoch | peak GiB | target |\n|---|---:|---:|---|")
     print(f"| HGCN + BMLR-L, full batch | {full['seconds']:.2f} | {full['GiB']:.2f} | below GCN; 2.5 GiB |")
@@ -284,19 +296,7 @@ def report_batches(found: dict[str, float]) -> str:
 
 
 def products(work: Path, threads: int, before: dict[str, float] | None) -> None:
-    path, folder = work / "products.npz", work / "products"
-    if not folder.exists():
-        if not path.exists():
-            write_graph(path, SIZES["products"])
-        start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "hypergraph", "data", "convert", str(path), str(folder)],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        converted = f"`data convert` took {time.perf_counter() - start:.0f} s."
-    else:
-        converted = ""
+    path, folder, converted = written(work, "products")
     print("\n## The size of ogbn-products\n\n2.45M nodes, 61.9M edges, 100 features, 47 classes.", converted)
     if path.exists():
         print(

@@ -122,32 +122,35 @@ def simplify(
     else:
         order = np.argsort(keys, kind="stable")
         keys, given = keys[order], np.asarray(weights, dtype=np.float64)[proper][order]
-    distinct = _first_of_each(keys)
+    distinct = first_of_each(keys)
     total = len(keys)
     keys >>= 1
-    first = _first_of_each(keys)
+    first = first_of_each(keys)
     pairs = keys[first]
     edges = np.empty((2, len(pairs)), np.int64)
     np.divmod(pairs, max(num_nodes, 1), out=(edges[0], edges[1]))
-    if weights is not None:
-        starts = first.nonzero()[0]
-        sums = np.add.reduceat(given, starts) if len(starts) else np.empty(0)
-        mean = (sums / np.diff(np.append(starts, total))).astype(np.float32)
     two_way = int(distinct.sum()) - edges.shape[1]
     return SimpleEdges(
         edges,
-        None if weights is None else mean,
+        None if weights is None else means(given, first),
         loops=len(proper) - total,
         repeated=total - int(distinct.sum()),
         one_way=edges.shape[1] - two_way,
     )
 
 
-def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+def first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of sorted keys differ from the one before; np.unique hashes, and takes seventy times as long."""
     first = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
     return first
+
+
+def means(values: NDArray[np.float64], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """The mean of each group of values; ``first`` says where one begins."""
+    starts = first.nonzero()[0]
+    sums = np.add.reduceat(values, starts) if len(starts) else np.empty(0)
+    return (sums / np.diff(np.append(starts, len(values)))).astype(np.float32)
 
 
 def simple_edges(source: NDArray[Any], target: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
@@ -179,5 +182,9 @@ def fitting_layout(x: Any) -> Any:
     """Features as CSR where that is the smaller of the two, and as an array where they are mostly filled."""
     if sp.issparse(x):
         return x.toarray() if x.nnz > 0.5 * x.shape[0] * x.shape[1] else x
-    # A few columns are as fast dense, however empty they are.
-    return sp.csr_matrix(x) if x.shape[1] >= 64 and np.count_nonzero(x) < 0.2 * x.size else x
+    return sp.csr_matrix(x) if mostly_empty(int(np.count_nonzero(x)), x.shape) else x
+
+
+def mostly_empty(filled: int, shape: tuple[int, ...]) -> bool:
+    """Whether features of which so many are not 0 are better sparse; a few columns are as fast dense."""
+    return shape[1] >= 64 and filled < 0.2 * shape[0] * shape[1]

@@ -80,13 +80,7 @@ def checked_graph(
         if given is not None and (not given.ndim or given.shape[0] != count):
             rows = given.shape[0] if given.ndim else "no"
             raise InputError(f"{where}: {part} has {rows} rows, where the graph has {count} nodes.")
-    bad = ((edge_index < 0) | (edge_index >= count)).any(axis=0).nonzero()[0]
-    if len(bad):
-        ends = edge_index[:, bad[0]]
-        unknown = ends[1] if 0 <= ends[0] < count else ends[0]
-        raise InputError(
-            f"{name_edge(int(bad[0]))}: node '{unknown}' is unknown; the graph has 0 to {count - 1}."
-        )
+    check_ends(edge_index, count, name_edge)
     weights = None if weights is None else checked_weights(weights, edge_index.shape[1], where, name_edge)
     simple = simplify(edge_index[0], edge_index[1], count, weights)
     labels, names = (None, ()) if y is None else encode_labels(y, where, name_node)
@@ -106,8 +100,18 @@ def checked_graph(
         weights=simple.weights,
         bare=x is None,
     )
-    graph.changes = [*(changes or []), *_changes(graph, simple, directed)]
+    degree = np.bincount(simple.edges.ravel(), minlength=count)
+    graph.changes = [*(changes or []), *told(graph, simple, degree, directed)]
     return graph
+
+
+def check_ends(edge_index: NDArray[Any], count: int, edge: Where) -> None:
+    """Refuse edges of nodes that the graph does not have."""
+    bad = ((edge_index < 0) | (edge_index >= count)).any(axis=0).nonzero()[0]
+    if len(bad):
+        ends = edge_index[:, bad[0]]
+        unknown = ends[1] if 0 <= ends[0] < count else ends[0]
+        raise InputError(f"{edge(int(bad[0]))}: node '{unknown}' is unknown; the graph has 0 to {count - 1}.")
 
 
 def _called(ids: list[str] | None, row: int) -> str:
@@ -124,12 +128,13 @@ def _count(num_nodes: int | None, x: Any, y: Any, edge_index: NDArray[Any], wher
     return count
 
 
-def _changes(graph: GraphArrays, simple: SimpleEdges, directed: bool | None) -> list[str]:
+def told(
+    graph: GraphArrays, simple: SimpleEdges, degree: NDArray[np.int64], directed: bool | None = None
+) -> list[str]:
     """What was dropped or changed, in words."""
-    degree = np.bincount(simple.edges.ravel(), minlength=graph.num_nodes)
     unlabelled = 0 if graph.y is None else int((graph.y == UNLABELLED).sum())
     one_way = simple.one_way if directed is None else simple.one_way * directed
-    told = [
+    changes = [
         (one_way, "{} {edges} in one direction only {go} both ways"),
         (simple.repeated, "{} repeated {edges} dropped"),
         (simple.loops, "{} {loops} dropped"),
@@ -137,7 +142,7 @@ def _changes(graph: GraphArrays, simple: SimpleEdges, directed: bool | None) -> 
         (unlabelled, "{} {nodes} without a label (never trained on nor scored)"),
     ]
     said = []
-    for count, text in told:
+    for count, text in changes:
         plural = "" if count == 1 else "s"
         words = {"edges": f"edge{plural}", "loops": f"self-loop{plural}", "nodes": f"node{plural}"}
         if count:
@@ -182,17 +187,25 @@ def checked_features(x: Any, where: str, node: Where) -> Any:
         x = checked_csr(x.tocsr(), where).astype(np.float32)
         x.sum_duplicates()
         bad = (~np.isfinite(x.data)).nonzero()[0][:1]
-        places = [(np.searchsorted(x.indptr, i, side="right") - 1, x.indices[i]) for i in bad]
+        for i in bad:
+            raise _not_finite(node(np.searchsorted(x.indptr, i, side="right") - 1), x.indices[i], x.data[i])
     else:
         require(4 * x.size, f"{where}: features of shape {x.shape}")
-        with np.errstate(over="ignore"):  # what is too large is named below
-            x = np.ascontiguousarray(x, dtype=np.float32)
-        places = [tuple(place) for place in np.argwhere(~np.isfinite(x))[:1]]
-    for row, column in places:
-        raise InputError(
-            f"{node(int(row))}: feature {column + 1} is {x[row, column]}, where a finite number is needed."
-        )
+        x = finite(x, node)
     return fitting_layout(x)
+
+
+def finite(x: NDArray[Any], node: Where) -> NDArray[np.float32]:
+    """Rows of features as float32, all of them finite."""
+    with np.errstate(over="ignore"):  # what is too large is named below
+        x = np.ascontiguousarray(x, dtype=np.float32)
+    for row, column in np.argwhere(~np.isfinite(x))[:1]:
+        raise _not_finite(node(int(row)), column, x[row, column])
+    return x
+
+
+def _not_finite(where: str, column: int, value: Any) -> InputError:
+    return InputError(f"{where}: feature {column + 1} is {value}, where a finite number is needed.")
 
 
 def checked_csr(matrix: sp.csr_matrix, where: str) -> sp.csr_matrix:

@@ -21,6 +21,8 @@ from hypergraph.files import reading
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from hypergraph.datasets.large import LargeGraph
+
 ABOUT = "graph.json"
 VERSION = 1
 _CSR = ("crow", "col", "value")
@@ -44,17 +46,20 @@ def convert(
         graph: Everything that :func:`~hypergraph.datasets.load_graph` takes, with ``data`` and ``task``.
         folder: A new folder, or an empty one.
     """
-    from hypergraph.datasets.load import load_graph
+    from hypergraph.datasets.load import large_graph, load_graph
 
     path = Path(folder)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path}: there is something here already; name a new folder.")
-    return write_folder(load_graph(graph, data=data, task=task), path, task)
+    large = large_graph(graph, data=data)
+    return write_folder(large or load_graph(graph, data=data, task=task), path, task)
 
 
-def write_folder(data: Data, folder: Path, task: str = "node") -> dict[str, Any]:
+def write_folder(graph: Data | LargeGraph, folder: Path, task: str = "node") -> dict[str, Any]:
     """Write a graph, which appears under its name when it is whole; returns what ``graph.json`` holds."""
     import torch
+
+    from hypergraph.datasets.large import LargeGraph
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     about: dict[str, Any] = {"version": VERSION, "task": task, "arrays": {}, "sparse": {}, "about": {}}
@@ -62,16 +67,18 @@ def write_folder(data: Data, folder: Path, task: str = "node") -> dict[str, Any]
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
             part = Path(temporary) / "graph"
             part.mkdir()
-            for name, value in _with_pointer(data).items():
+            held = _stream(graph, part, about) if isinstance(graph, LargeGraph) else _with_pointer(graph)
+            for name, value in held.items():
                 if not isinstance(value, torch.Tensor):
                     about["about"][name] = value
                 elif value.layout == torch.sparse_csr:
                     about["sparse"][name] = list(value.shape)
                     pieces = (value.crow_indices(), value.col_indices(), value.values())
                     for key, piece in zip(_CSR, pieces):
-                        about["arrays"][f"{name}_{key}"] = _write(part / f"{name}_{key}.npy", piece)
+                        np.save(part / f"{name}_{key}.npy", piece.numpy())
                 else:
-                    about["arrays"][name] = _write(part / f"{name}.npy", value)
+                    np.save(part / f"{name}.npy", value.numpy())
+            about["arrays"] = {path.stem: _described(path) for path in sorted(part.glob("*.npy"))}
             (part / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
             if folder.is_dir():
                 folder.rmdir()
@@ -93,9 +100,23 @@ def _with_pointer(data: Data) -> dict[str, Any]:
     return held
 
 
-def _write(path: Path, tensor: Any) -> dict[str, Any]:
-    array = tensor.numpy()
-    np.save(path, array)
+def _stream(graph: LargeGraph, folder: Path, about: dict[str, Any]) -> dict[str, Any]:
+    """Write edges and features, and give what else a graph holds."""
+    import torch
+
+    nodes, pointer, sparse = graph.write(folder)
+    held = _with_pointer(nodes.to_data()) | {"rowptr": torch.from_numpy(pointer)}
+    del held["edge_index"]
+    if graph.x is not None:
+        del held["x"]
+        if sparse:
+            about["sparse"]["x"] = list(graph.x.shape)
+    return held
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What is known of a file that has been written."""
+    array = np.load(path, mmap_mode="r")
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import itertools
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hypergraph.datasets.arrays import first_of_each
 from hypergraph.datasets.reading import open_text
 from hypergraph.datasets.tables import _is_number, _ragged, cells_of, mark_of, parquet_columns
 from hypergraph.errors import InputError
@@ -34,6 +36,7 @@ _ENDS = [
     ("head", "tail"),
     ("start", "end"),
 ]
+_TEXT = 1 << 22  # bytes of a text that is read in blocks
 _WEIGHTS = ("weight", "weights", "w", "edge_weight")
 # An id is read as a number where nothing is lost by it: 007 and 7 are two nodes.
 _PLAIN = re.compile(rb"[0-9][0-9,; \t\r\n]*")
@@ -87,8 +90,7 @@ def _plain_numbers(path: Path, mark: str) -> EdgeList | None:
 
 def _numbered(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
     """Places among the numbers that occur, and those as ids, in their order."""
-    ordered = np.sort(pairs, axis=None)
-    known = ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    known = _distinct(pairs)
     compact = len(known) and known[0] == 0 and known[-1] == len(known) - 1
     return (pairs if compact else np.searchsorted(known, pairs)), list(map(str, known.tolist()))
 
@@ -102,6 +104,100 @@ def _line_of(path: Path, header: bool = False) -> Callable[[int], str]:
         return str(path)
 
     return where
+
+
+@dataclass
+class EdgeBlocks:
+    """Edges between nodes that are numbers: ``read()`` gives their ends in blocks, from the first one on."""
+
+    read: Callable[[], Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]]
+    ids: list[str] | None
+    where: Callable[[int], str]
+
+
+def edge_blocks(path: Path, *, numbered: bool) -> EdgeBlocks | None:
+    """The edges of a text of two columns of whole numbers, with a header or without; ``None`` of any other.
+
+    Args:
+        path: The text.
+        numbered: Whether the numbers are those of nodes; else nodes are their places among the ones that
+            occur, which are the ids.
+    """
+    known, waiting = np.empty(0, np.int64), [np.empty(0, np.int64)]
+    with reading(path, "an edge list in UTF-8"):
+        mark = mark_of(path, blanks=True)
+        header = _is_header(path, mark)
+        try:
+            for pairs in _number_blocks(path, mark, header):
+                if not numbered:
+                    waiting.append(_distinct(pairs))
+                    if sum(map(len, waiting)) > max(len(known), 1 << 21):
+                        known, waiting = _distinct(np.concatenate([known, *waiting])), []
+        except _IrregularError:
+            return None
+    known = _distinct(np.concatenate([known, *waiting]))
+    compact = numbered or (known[0] == 0 and known[-1] == len(known) - 1)
+    place = _places(known) if not compact else lambda numbers: numbers
+
+    def read() -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        for pairs in _number_blocks(path, mark, header):
+            source, target = place(pairs).T
+            yield source, target
+
+    return EdgeBlocks(read, None if compact else list(map(str, known.tolist())), _line_of(path, header))
+
+
+def _places(known: NDArray[np.int64]) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    """Gives the places of numbers among the known ones, by a table where that is small: ten times as fast."""
+    if known[-1] > 4 * len(known):
+        return lambda numbers: np.searchsorted(known, numbers)
+    table = np.empty(known[-1] + 1, np.int64)
+    table[known] = np.arange(len(known))
+    return lambda numbers: table[numbers]
+
+
+class _IrregularError(Exception):
+    """A text is not two columns of whole numbers."""
+
+
+def _is_header(path: Path, mark: str) -> bool:
+    with open_text(path) as file:
+        first, second = (file.readline(1 << 12).rstrip("\r\n").split(mark) for _ in range(2))
+    return len(first) == 2 and not any(map(_is_number, first)) and _layout(first, second)[2]
+
+
+def _number_blocks(path: Path, mark: str, header: bool) -> Iterator[NDArray[np.int64]]:
+    """The rows of a text, some at a time."""
+    rest = b""
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        if header:
+            file.readline()
+        while block := file.read(_TEXT):
+            text = rest + block
+            cut = text.rfind(b"\n") + 1
+            text, rest = text[:cut], text[cut:]
+            yield _parsed(text, mark)
+        if rest:
+            yield _parsed(rest + b"\n", mark)
+
+
+def _parsed(text: bytes, mark: str) -> NDArray[np.int64]:
+    text = text.replace(b"\r\n", b"\n")
+    letters = np.frombuffer(text, np.uint8)
+    ends = ((letters == ord(mark)) | (letters == ord("\n"))).nonzero()[0]
+    starts = np.append(0, ends[:-1] + 1)
+    length = ends - starts
+    digits = int(((letters >= ord("0")) & (letters <= ord("9"))).sum())
+    padded = (letters[starts] == ord("0")) & (length > 1)
+    plain = digits + len(ends) == len(letters) and 0 < length.min() <= length.max() < 19 and not padded.any()
+    if not plain or len(ends) % 2 or (letters[ends].reshape(-1, 2) != [ord(mark), ord("\n")]).any():
+        raise _IrregularError
+    return np.fromstring(text.replace(mark.encode(), b" "), np.int64, sep=" ").reshape(-1, 2)
+
+
+def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    ordered = np.sort(numbers, axis=None)
+    return ordered[first_of_each(ordered)]
 
 
 def _regular(path: Path, mark: str) -> EdgeList | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from hypergraph.datasets.arrays import GraphArrays
+    from hypergraph.datasets.large import LargeGraph
 
 
 def load_graph(name_or_path: Any, *, data: str | os.PathLike[str] | None = None, task: str = "node") -> Data:
@@ -73,6 +74,24 @@ def load_adjacency(
         count, ids, weights = arrays.num_nodes, arrays.ids, arrays.weights
     ones = np.ones(len(source), np.int8)
     return sp.csr_matrix((ones, (source, target)), shape=(count, count)), ids, weights is not None
+
+
+def large_graph(graph: Any, *, data: str | os.PathLike[str] | None = None) -> LargeGraph | None:
+    """A graph that is read in blocks; ``None`` of what is read as a whole."""
+    if not isinstance(graph, (str, os.PathLike)):
+        return None
+    name = os.fspath(graph)
+    if name.startswith(OGB):
+        from hypergraph.datasets.ogb import large_ogb
+
+        require_folder(data)
+        return large_ogb(name, data)
+    path = Path(name)
+    if name in DATASETS or name.startswith("pyg:") or not path.exists() or is_graph_folder(path):
+        return None
+    from hypergraph.datasets.own import large_own_graph
+
+    return large_own_graph(path)
 
 
 def _arrays(name: str, data: str | os.PathLike[str] | None, task: str) -> GraphArrays | None:

@@ -13,6 +13,7 @@ import shutil
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_graph
 from hypergraph.datasets.download import download
+from hypergraph.datasets.large import LargeGraph, Rows, Stored, stored_names, stored_pairs
 from hypergraph.datasets.reading import load_numpy
 from hypergraph.datasets.sources import Folder, cache_dir
 from hypergraph.errors import InputError
@@ -31,7 +33,7 @@ PREFIXES = {"ogbn-": "nodeproppred", "ogbl-": "linkproppred"}
 HOME = "https://snap.stanford.edu/ogb/data"
 # What the archive of a dataset is called, where not by its name.
 _ARCHIVES = {"ogbn-papers100M": "papers100M-bin", "ogbl-ppa": "ppassoc", "ogbl-citation2": "citation-v2"}
-_BLOCK = 1 << 25
+_BLOCK = 1 << 22
 
 
 def read_ogb(name: str, data: Folder | None = None) -> GraphArrays:
@@ -42,34 +44,45 @@ def read_ogb(name: str, data: Folder | None = None) -> GraphArrays:
         data: A folder that holds the files, in ``ogbn_arxiv/``, ``arxiv/`` or itself; by default
             ``HYPERGRAPH_DATA``, then the cache, then OGB's archive is fetched.
     """
+    large = large_ogb(name, data)
+    with _reading(Path(large.where) / "raw"):
+        edges = np.concatenate([np.stack(pair) for pair in large.pairs()], axis=1)
+        x = None if large.x is None else np.concatenate(list(large.x.in_rows()))
+    return checked_graph(name, edges, num_nodes=large.num_nodes, x=x, where=large.where, **large.about)
+
+
+def large_ogb(name: str, data: Folder | None = None) -> LargeGraph:
+    """The same graph, read in blocks."""
     folder = _folder(name, data or os.environ.get("HYPERGRAPH_DATA") or None)
     raw = folder / "raw"
+    x: Rows | None
     if (raw / "data.npz").is_file():
         with _reading(raw / "data.npz"):
-            arrays = load_numpy(raw / "data.npz")
-            edges = arrays["edge_index"]
-            x = arrays.get("node_feat")
-            count = int(np.ravel(arrays["num_nodes_list"])[0]) if "num_nodes_list" in arrays else None
+            names = stored_names(raw / "data.npz")
+            edge_index = Stored(raw / "data.npz", "edge_index")
+            pairs = stored_pairs(edge_index)
+            x = Stored(raw / "data.npz", "node_feat") if "node_feat" in names else None
+            arrays = load_numpy(raw / "data.npz", lambda name: name == "num_nodes_list")
+            count = int(np.ravel(arrays["num_nodes_list"])[0]) if arrays else None
         y = _labels_npz(raw / "node-label.npz")
     else:
         if not (raw / "edge.csv.gz").is_file():
             raise InputError(
                 f"{folder}: no raw/edge.csv.gz nor raw/data.npz, so it is no OGB graph of one kind of nodes."
             )
-        edges = _table(raw / "edge.csv.gz", np.int64).T
+        edges = Table(raw / "edge.csv.gz", np.int64)
+        pairs = lambda: (tuple(block.T) for block in edges.in_rows())  # noqa: E731
         count = int(_table(raw / "num-node-list.csv.gz", np.int64)[0, 0])
-        x = _optional(raw / "node-feat.csv.gz", np.float32)
-        y = _optional(raw / "node-label.csv.gz", np.float64)
-    return checked_graph(
-        name,
-        edges,
-        num_nodes=count,
-        x=x,
-        y=y,
-        masks=_masks(folder / "split", count or 0),
-        where=str(folder),
-        provenance={"source": str(folder), "url": f"{HOME}/{_kind(name)}"},
-    )
+        features = raw / "node-feat.csv.gz"
+        x = Table(features, np.float32, count) if features.is_file() else None
+        labels = raw / "node-label.csv.gz"
+        y = _table(labels, np.float64) if labels.is_file() else None
+    about = {
+        "y": y,
+        "masks": _masks(folder / "split", count or 0),
+        "provenance": {"source": str(folder), "url": f"{HOME}/{_kind(name)}"},
+    }
+    return LargeGraph(name, str(folder), pairs, count, x, None, about)
 
 
 def _kind(name: str) -> str:
@@ -129,27 +142,44 @@ def _copy(file: IO[bytes], path: Path) -> None:
         shutil.copyfileobj(file, out)
 
 
-def _optional(path: Path, dtype: Any) -> NDArray[Any] | None:
-    return _table(path, dtype) if path.is_file() else None
+class Table:
+    """A packed table of numbers, read block by block; Python's csv takes minutes for millions of rows.
+
+    Args:
+        path: The file.
+        dtype: Of its numbers.
+        rows: How many it should have, where that is known.
+    """
+
+    def __init__(self, path: Path, dtype: Any, rows: int = 0) -> None:
+        self.path, self.dtype = path, dtype
+        with _reading(path), gzip.open(path) as file:
+            self.shape = (rows, file.readline().count(b",") + 1)
+
+    def in_rows(self) -> Iterator[NDArray[Any]]:
+        """Blocks of its rows."""
+        rest = b""
+        with gzip.open(self.path) as file:
+            while True:
+                with _reading(self.path):
+                    block = file.read(_BLOCK)
+                    text = rest + block
+                    cut = text.rfind(b"\n") + 1 if block else len(text)
+                    text, rest = text[:cut], text[cut:]
+                    numbers = _numbers(text, self.dtype)
+                    if len(numbers) % self.shape[1]:
+                        raise ValueError(f"{len(numbers)} numbers in rows of {self.shape[1]}")
+                if len(numbers):
+                    yield numbers.reshape(-1, self.shape[1])
+                if not block:
+                    return
 
 
 def _table(path: Path, dtype: Any) -> NDArray[Any]:
-    """A packed table of numbers, read block by block; Python's csv takes minutes for millions of rows."""
-    parts, rest, columns = [], b"", 0
-    with _reading(path), gzip.open(path) as file:
-        while block := file.read(_BLOCK):
-            text = rest + block
-            cut = text.rfind(b"\n") + 1
-            text, rest = text[:cut], text[cut:]
-            if cut:
-                columns = columns or text.split(b"\n", 1)[0].count(b",") + 1
-                parts.append(_numbers(text, dtype))
-        columns = columns or rest.count(b",") + 1
-        parts.append(_numbers(rest, dtype))
-        table = np.concatenate(parts)
-        if not len(table) or len(table) % columns:
-            raise ValueError(f"{len(table)} numbers in rows of {columns}")
-    return table.reshape(-1, columns)
+    blocks = list(Table(path, dtype).in_rows())
+    if not blocks:
+        raise InputError(f"{path}: damaged, or not a file of OGB (no rows).")
+    return np.concatenate(blocks)
 
 
 def _numbers(text: bytes, dtype: Any) -> NDArray[Any]:

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_csr, checked_graph
-from hypergraph.datasets.edge_lists import EdgeList, from_columns, read_edge_list, without_header
+from hypergraph.datasets.edge_lists import (
+    EdgeList,
+    edge_blocks,
+    from_columns,
+    read_edge_list,
+    without_header,
+)
+from hypergraph.datasets.large import LargeGraph, Stored, is_edge_index, stored_names, stored_pairs
 from hypergraph.datasets.reading import load_numpy
 from hypergraph.datasets.sources import sha256
 from hypergraph.datasets.tables import TEXT, NodeTable, read_nodes, sparse_parts, stem_of, suffix_of
@@ -30,6 +37,7 @@ _KINDS = {
     "features": ("features", "feats", "x"),
     "labels": ("labels", "label", "y"),
 }
+_SMALL = {"num_nodes", "y", "classes", "node_ids", "columns", "train_mask", "val_mask", "test_mask"}
 _LISTS = ("edges", "edge_list", "edgelist")
 
 
@@ -94,15 +102,17 @@ def _read_edges(path: Path) -> GraphArrays:
     tables = {kind: read_nodes(file, kind) for kind, file in found.items() if file is not None}
     known = {node for table in tables.values() for node in table.ids or ()}
     edges = without_header(read_edge_list(path), known)
-    stem = stem_of(path)
-    name = path.parent.resolve().name if stem.lower() in _LISTS else stem.rpartition(".")[0] or stem
-    return assemble(
-        name if stem.rpartition(".")[2].lower() in _LISTS else stem,
-        edges,
-        tables,
-        path,
-        [path, *(file for file in found.values() if file is not None)],
-    )
+    files = [path, *(file for file in found.values() if file is not None)]
+    return assemble(_name_of(path), edges, tables, path, files)
+
+
+def _name_of(edges: Path) -> str:
+    """What the graph of an edge list is called: ``a`` of ``a/edges.csv``, ``a.edges.csv`` or ``a.csv``."""
+    stem = stem_of(edges)
+    if stem.lower() in _LISTS:
+        return edges.parent.resolve().name
+    first, _, last = stem.rpartition(".")
+    return first or stem if last.lower() in _LISTS else stem
 
 
 def assemble(
@@ -158,7 +168,7 @@ def assemble(
         where=str(path),
         node=where if lines is not None else None,
         edge=edges.where,
-        provenance={"source": "file", "sha256": {file.name: sha256(file) for file in files}},
+        provenance=_provenance(*files),
     )
 
 
@@ -208,7 +218,7 @@ def _read_npz(path: Path) -> GraphArrays:
     arrays = load_numpy(path)
     if not isinstance(arrays, dict):
         raise InputError(f"{path}: a single array, where an npz with 'edge_index' is needed.")
-    provenance = {"source": "file", "sha256": {path.name: sha256(path)}}
+    provenance = _provenance(path)
     if "format" in arrays and "edge_index" not in arrays:
         return from_matrix(_scipy_matrix(arrays, path), path.stem, where=str(path), provenance=provenance)
     if "edge_index" not in arrays:
@@ -216,21 +226,83 @@ def _read_npz(path: Path) -> GraphArrays:
             f"{path}: no array 'edge_index' of shape (2, edges), only {', '.join(arrays) or 'none'}."
         )
     with reading(path, "an npz of a graph"):
-        weights = arrays.get("edge_weight", arrays.get("weights"))
         return checked_graph(
             path.stem,
             arrays["edge_index"],
-            num_nodes=operator.index(arrays["num_nodes"].item()) if "num_nodes" in arrays else None,
+            num_nodes=_num_nodes(arrays),
             x=arrays["x"] if "x" in arrays else sparse_parts(arrays, "x_", path),
-            y=arrays.get("y"),
-            weights=weights,
-            classes=arrays.get("classes"),
-            ids=_node_ids(arrays.get("node_ids"), str(path)),
-            columns=tuple(map(str, arrays["columns"].tolist())) if "columns" in arrays else (),
-            masks={p: arrays[f"{p}_mask"] for p in ("train", "val", "test") if f"{p}_mask" in arrays},
+            weights=arrays.get("edge_weight", arrays.get("weights")),
             where=str(path),
             provenance=provenance,
+            **_of_nodes(arrays, path),
         )
+
+
+def _num_nodes(arrays: dict[str, Any]) -> int | None:
+    return operator.index(arrays["num_nodes"].item()) if "num_nodes" in arrays else None
+
+
+def _of_nodes(arrays: dict[str, Any], path: Path) -> dict[str, Any]:
+    """What an npz says of nodes, but for their features."""
+    return {
+        "y": arrays.get("y"),
+        "classes": arrays.get("classes"),
+        "ids": _node_ids(arrays.get("node_ids"), str(path)),
+        "columns": tuple(map(str, arrays["columns"].tolist())) if "columns" in arrays else (),
+        "masks": {p: arrays[f"{p}_mask"] for p in ("train", "val", "test") if f"{p}_mask" in arrays},
+    }
+
+
+def large_own_graph(path: Path) -> LargeGraph | None:
+    """A user's graph that is read in blocks: an npz, or an edge list of whole numbers with ``.npy`` files
+    beside it; ``None`` of what is read as a whole, also where something is wrong with it."""
+    if path.is_dir():
+        path = _edge_list_in(path)
+    if regular_file(path) and suffix_of(path) == ".npz":
+        return _large_npz(path)
+    return _large_text(path) if suffix_of(path) in TEXT else None
+
+
+def _large_npz(path: Path) -> LargeGraph | None:
+    names = stored_names(path)
+    if "edge_index" not in names or {"x_data", "x_indptr"} & names:
+        return None
+    edge_index = Stored(path, "edge_index")
+    x = Stored(path, "x") if "x" in names else None
+    weight = next((Stored(path, name) for name in ("edge_weight", "weights") if name in names), None)
+    if not is_edge_index(edge_index) or (x is not None and not x.matrix):
+        return None
+    if weight is not None and (weight.shape != edge_index.shape[1:] or weight.dtype.kind not in "biuf"):
+        return None
+    arrays = load_numpy(path, _SMALL.__contains__)
+    with reading(path, "an npz of a graph"):
+        return LargeGraph(
+            path.stem,
+            str(path),
+            stored_pairs(edge_index),
+            _num_nodes(arrays),
+            x,
+            weight,
+            _of_nodes(arrays, path) | {"provenance": _provenance(path)},
+        )
+
+
+def _large_text(path: Path) -> LargeGraph | None:
+    found = {kind: _beside(path, kind) for kind in _KINDS}
+    files = {kind: file for kind, file in found.items() if file is not None}
+    if "nodes" in files or any(suffix_of(file) != ".npy" for file in files.values()):
+        return None
+    x = Stored(files["features"]) if "features" in files else None
+    edges = edge_blocks(path, numbered=bool(files))
+    if edges is None or (x is not None and not x.matrix):
+        return None
+    y = load_numpy(files["labels"]) if "labels" in files else None
+    about = {"y": y, "ids": edges.ids, "provenance": _provenance(path, *files.values())}
+    return LargeGraph(_name_of(path), str(path), edges.read, None, x, None, about, edges.where)
+
+
+def _provenance(*files: Path) -> dict[str, Any]:
+    return {"source": "file", "sha256": {file.name: sha256(file) for file in files}}
 
 
 def _node_ids(given: Any, where: str) -> list[str] | None:

@@ -7,6 +7,7 @@ import gzip
 import io
 import math
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,8 +48,8 @@ def _check_unpacked(path: Path) -> None:
     require(count, f"{path}: its text")
 
 
-def load_numpy(path: Path) -> Any:
-    """An array, or a dictionary of the arrays in an npz; pickled objects are refused."""
+def load_numpy(path: Path, chosen: Callable[[str], bool] = lambda name: True) -> Any:
+    """An array, or a dictionary of the chosen arrays of an npz; pickled objects are refused."""
     if regular_file(path) == 0:
         raise InputError(f"{path}:1: the file is empty.")
     with reading(path, "a NumPy file without pickled objects"), path.open("rb") as stream:
@@ -56,7 +57,7 @@ def load_numpy(path: Path) -> Any:
             stream.seek(0)
             return _read_npy(stream, path.stat().st_size, f"{path}")
         with zipfile.ZipFile(stream) as archive:
-            members = archive.infolist()
+            members = [m for m in archive.infolist() if chosen(m.filename.removesuffix(".npy"))]
             require(sum(member.file_size for member in members), f"{path}: its arrays")
             arrays = {}
             for member in members:
@@ -67,8 +68,8 @@ def load_numpy(path: Path) -> Any:
             return arrays
 
 
-def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
-    """One array, if its header agrees with the bytes that are there."""
+def read_header(stream: IO[bytes], length: int, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """The shape, whether it is in Fortran's order, and the type, if ``length`` bytes are enough."""
     version = np.lib.format.read_magic(stream)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
@@ -79,6 +80,13 @@ def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
     needed = math.prod(shape) * dtype.itemsize
     if min((0, *shape)) < 0 or not 0 <= needed <= length:
         raise InputError(f"{where}: {length} bytes, where an array of shape {shape} takes {needed}.")
+    return shape, fortran, dtype
+
+
+def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
+    """One array, if its header agrees with the bytes that are there."""
+    shape, fortran, dtype = read_header(stream, length, where)
+    needed = math.prod(shape) * dtype.itemsize
     content = np.empty(needed, np.uint8)
     read = 0
     while read < needed and (block := stream.read(min(needed - read, _BLOCK))):
