@@ -36,7 +36,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     part.touch(exist_ok=False)
     try:
         yield part
-        with part.open("rb") as written:
+        with part.open("r+b") as written:
             os.fsync(written.fileno())
         part.replace(path)
     finally:

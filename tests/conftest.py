@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,11 @@ _GIVEN = os.environ.get("HYPERGRAPH_DATA")
 # A job in the background of a shell ignores Ctrl-C, and so would every command that a test interrupts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if sys.platform == "win32" and item.get_closest_marker("posix"):
+        pytest.skip("Windows has no signals, pipes, devices or links such as this test is about")
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import contextlib
 import io
 import pickle
 import re
-import resource
 import shutil
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from hypothesis import strategies as st
 
 from hypergraph import cli, limits
 from hypergraph.datasets.disk import convert
+from tests.memory import peak
 
 from .own_graphs import NAMED, RANDOM, write_npz, write_numbers, write_scipy
 
@@ -182,7 +182,7 @@ def check(
         if typed[0] not in ("data", "delta"):
             typed += [*TRAINING, str(Path(place) / "run")]
         note(f"{' '.join(typed)}, with {victim.name} = {victim.read_bytes()[:3000]!r}")
-        before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+        before, start = peak(), time.process_time()
         code, said = run(typed)
         assert time.process_time() - start < 20, typed
     assert code in (0, 2), (code, said)
@@ -190,8 +190,7 @@ def check(
     if code == 2:
         assert said.strip().splitlines()[-1].startswith("hypergraph: "), said
         assert len([line for line in said.splitlines() if line.startswith("hypergraph: ")]) == 1, said
-    # in KiB; tests before this one may have had more
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= max(before, 2 << 20), "over 2 GB"
+    assert peak() <= max(before, 2 << 20), "over 2 GB"
 
 
 @pytest.fixture

@@ -16,6 +16,13 @@ def test_replaces_the_file_and_leaves_nothing_else(tmp_path: Path) -> None:
     assert os.listdir(target.parent) == ["result.json"]
 
 
+def test_what_is_flushed_to_disk_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses to flush a file that is open for reading alone."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: os.write(descriptor, b""))
+    atomic_write_text(tmp_path / "result.json", "new")
+    assert (tmp_path / "result.json").read_text() == "new"
+
+
 def test_failure_keeps_the_old_content(tmp_path: Path) -> None:
     target = tmp_path / "result.json"
     atomic_write_text(target, "old")
@@ -31,6 +38,7 @@ def test_failure_keeps_the_old_content(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["result.json"]
 
 
+@pytest.mark.posix
 def test_suffix_is_kept_and_mode_follows_the_umask(tmp_path: Path) -> None:
     with atomic_path(tmp_path / "a.npz") as part:
         assert part.suffix == ".npz"

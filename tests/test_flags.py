@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +21,9 @@ from hypergraph import cli
 from hypergraph.cli.app import app
 from hypergraph.option import option_of
 from hypergraph.tasks.kinds import KINDS
+from tests.memory import peak
+
+pytestmark = pytest.mark.posix
 
 # Left out: what goes to the network.
 AWAY = {("data", "fetch")}
@@ -118,11 +120,6 @@ def run(typed: list[str]) -> tuple[int, str, str]:
     finally:
         sys.argv = argv
     raise AssertionError("it returned")
-
-
-def peak() -> int:
-    """The most memory that this process has had, in KiB; tests before this one may have had more."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def holds(typed: list[str]) -> None:

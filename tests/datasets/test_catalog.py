@@ -175,6 +175,7 @@ def test_a_damaged_folder_is_not_hidden_by_the_cache(data_dir: Path, tmp_path: P
         Cora(data=tmp_path)
 
 
+@pytest.mark.posix
 def test_a_cache_that_cannot_be_written_is_no_error(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HYPERGRAPH_CACHE", "/dev/null/cache")
     assert Cora(data=data_dir)[0].num_nodes == 2708

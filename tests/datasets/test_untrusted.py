@@ -8,7 +8,6 @@ import gzip
 import io
 import os
 import pickle
-import resource
 import struct
 import zipfile
 import zlib
@@ -30,6 +29,7 @@ from hypergraph.errors import InputError
 from hypergraph.tasks.classify_config import GenomeConfig
 from hypergraph.tasks.config import NodeConfig, read_toml, settle
 from hypergraph.tasks.genome import Genome
+from tests.memory import peak
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_numpys_own_classes_are_never_made_of_a_pickle(tmp_path: Path) -> None:
 def test_a_size_that_the_file_cannot_fill_takes_nothing(tmp_path: Path, content: bytes) -> None:
     """A memo of nine bytes takes 4.4 GB in Python's unpickler in C."""
     (tmp_path / "memo").write_bytes(content)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak()
     with contextlib.suppress(InputError):
         assert restricted_load(tmp_path / "memo", {}) is None
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + (1 << 20)
+    assert peak() < before + (1 << 20)
 
 
 # A number, then 60 times a tuple that holds the last one twice.
@@ -377,7 +377,7 @@ def test_images_larger_than_any_photograph(tmp_path: Path) -> None:
         load_images(tmp_path, size=8)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
+@pytest.mark.posix
 def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "edges.csv")
     with pytest.raises(InputError, match=r"edges\.csv: a device or a pipe"):

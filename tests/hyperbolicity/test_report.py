@@ -112,6 +112,7 @@ def test_mistakes(octagon):
         run("--dataset", octagon, "--method", "sample")
 
 
+@pytest.mark.posix
 def test_interrupt_prints_the_bracket(tmp_path):
     thick = nx.cartesian_product(nx.random_labeled_tree(1500, seed=0), nx.path_graph(2))
     path = write_edges(tmp_path / "thick.csv", nx.convert_node_labels_to_integers(thick))

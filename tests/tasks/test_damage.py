@@ -37,6 +37,8 @@ from hypergraph.viz.training import read_metrics
 
 SETTINGS: dict[str, Any] = {"epochs": 4, "K": -0.7, "jobs": 1, "dropout": 0.2}
 
+pytestmark = pytest.mark.posix
+
 
 @pytest.fixture(autouse=True)
 def no_plot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.posix
+
 COMMAND = [sys.executable, "-m", "hypergraph"]
 
 

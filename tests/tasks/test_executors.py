@@ -16,6 +16,8 @@ from hypergraph.tasks import executors
 from hypergraph.tasks.api import node_classification
 from hypergraph.tasks.executors import as_done, check_backend, executor
 
+pytestmark = pytest.mark.posix
+
 HELPERS = """
 import os, signal, time
 from pathlib import Path

@@ -13,6 +13,8 @@ import pytest
 
 from hypergraph.datasets.stable_random import StableRandom
 
+pytestmark = pytest.mark.posix
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # For worker processes: a checkpoint after every epoch.

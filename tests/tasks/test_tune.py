@@ -254,6 +254,7 @@ def test_a_study_belongs_to_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert tune(short(), SPACE, folder=folder, trials=2).trials == 2
 
 
+@pytest.mark.posix
 def test_a_damaged_study_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "study"
     monkeypatch.setattr(module, "validate", lambda config, seed: config.lr)
