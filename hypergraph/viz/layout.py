@@ -25,6 +25,7 @@ def graph_scene(dataset: Any, data: str | None = None, seed: int = 0, say: Say =
     """The scene of a graph: a dataset's name, a file, a folder, or an object from Python."""
     from hypergraph.datasets import load_graph
     from hypergraph.datasets.arrays import node_ids
+    from hypergraph.tasks.result import count as counted
 
     graph = load_graph(dataset, data=data)
     count = int(graph.num_nodes)
@@ -35,7 +36,7 @@ def graph_scene(dataset: Any, data: str | None = None, seed: int = 0, say: Say =
     sheet, note = place(edges, count, seed)
     say(f"{graph.name}: {note}.")
     scene = Scene(
-        title=f"{graph.name} · {count} nodes · {edges.shape[1]} edges",
+        title=f"{graph.name} · {counted(count, 'node')} · {counted(edges.shape[1], 'edge')}",
         sheet=sheet,
         s=1.0,
         ids=[str(name) for name in node_ids(graph)],

@@ -423,6 +423,21 @@ def test_export_of_an_edge_between_points_in_one_place(browser, tmp_path):
     tab.context.close()
 
 
+def test_export_of_names_that_xml_and_half_a_letter_would_break(browser, tmp_path):
+    from xml.etree import ElementTree
+
+    scene = a_scene(count=8, far=7.0)
+    scene.ids = [f"{i}\x01{'🌳' * 30}" for i in range(8)]
+    tab = Tab(browser, tmp_path, [scene])
+    with tab.page.expect_download() as saved:
+        tab.page.locator("#do-svg").click()
+    svg = ElementTree.fromstring(Path(saved.value.path()).read_bytes())
+    texts = [each.text for each in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts and all(text.endswith("🌳…") for text in texts)
+    tab.clean()
+    tab.context.close()
+
+
 def test_the_address_keeps_the_view(tab, browser, tmp_path):
     tab.run("explorer.move(transvection(0, 0, 0.5, 0.2))")
     tab.page.locator("#colour").select_option("error")
@@ -501,6 +516,49 @@ def test_two_runs_are_linked(browser, tmp_path):
         assert np.abs(place - centre).max() < 0.5
     tab.page.mouse.move(*first)
     assert tab.run("explorer.plots[1].hovered") == 56
+    tab.clean()
+    tab.context.close()
+
+
+def test_two_runs_share_their_legend(browser, tmp_path):
+    """Runs whose classes have other names, another order, and other numbers: one colour, one meaning."""
+    first, second = a_scene(), a_scene(title="second")
+    other = ["ünïcode", "new", "plain"]
+    second.classes = other
+    second.columns["class"] = Column(second.columns["class"].values, other)
+    second.columns["confidence"] = Column(second.columns["confidence"].values * 3)
+    tab = Tab(browser, tmp_path, [first, second])
+    names = [*NAMES, "new"]
+    assert tab.page.locator(".entry .name").all_inner_texts() == names
+    counts = [np.bincount(scene.columns["class"].values, minlength=3) for scene in (first, second)]
+    shown = tab.page.locator(".entry .count").all_inner_texts()
+    assert shown[1] == f"{counts[0][1]} · 0" and shown[3] == f"0 · {counts[1][1]}"
+    colours = tab.run("explorer.plots.map((plot) => plot.scene.colours)")
+    assert [dict(zip(NAMES, colours[0]))[name] for name in ("plain", "ünïcode")] == [
+        dict(zip(other, colours[1]))[name] for name in ("plain", "ünïcode")
+    ]
+    # hiding a class hides it in both, and the keyboard stays where it was
+    tab.page.locator(".entry").nth(3).press("Enter")
+    assert tab.run("document.activeElement.value") == "3"
+    hidden = [np.array(tab.run(f"Array.from(explorer.plots[{k}].scene.hidden)"), bool) for k in (0, 1)]
+    assert not hidden[0].any()
+    np.testing.assert_array_equal(hidden[1], second.columns["class"].values == 1)
+    tab.page.locator("#colour").select_option("confidence")
+    high = [scene.columns["confidence"].values.max() for scene in (first, second)]
+    assert float(tab.page.locator(".ends span").nth(1).inner_text()) == pytest.approx(max(high), rel=1e-4)
+    tab.clean()
+    tab.context.close()
+
+
+def test_the_keyboard_stays_in_a_legend_with_gaps(browser, tmp_path):
+    scene = a_scene()
+    label = np.where(scene.columns["class"].values == 0, -1, scene.columns["class"].values)
+    scene.columns["class"] = Column(label, NAMES)
+    tab = Tab(browser, tmp_path, [scene])
+    for k in ("1", "2", "-1"):
+        entry = tab.page.locator(f'.entry[value="{k}"]')
+        entry.press("Enter")
+        assert tab.run("document.activeElement.value") == k
     tab.clean()
     tab.context.close()
 

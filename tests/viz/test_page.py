@@ -144,6 +144,8 @@ def test_a_graph_without_a_run(tmp_path, monkeypatch):
     assert scene.ids[0] == "a0" and len(scene.sheet) == 30
     done = CliRunner().invoke(app, ["explore", str(tree)])
     assert done.exit_code == 0 and (tmp_path / "mine.html").exists()
+    tree.write_text("source,target\na0,a0\n")
+    assert graph_scene(tree).title == "mine · 1 node · 0 edges"
 
 
 def test_short_training_separates_edges():

@@ -11,7 +11,9 @@ class App {
   constructor(page) {
     this.page = page;
     this.reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.plots = page.scenes.map((raw, index) => new Plot(this, new Scene(raw), index));
+    const scenes = page.scenes.map((raw) => new Scene(raw));
+    share(scenes, page);
+    this.plots = scenes.map((each, index) => new Plot(this, each, index));
     const scene = this.plots[0].scene;
     this.state = {
       view: HOME, lens: { zoom: 1, x: 0, y: 0 }, colour: [...scene.columns.keys()][0] ?? "", hidden: new Set(), range: null,
@@ -242,7 +244,7 @@ class App {
     if (!hidden.delete(k)) hidden.add(k);
     this.refresh();
     // the legend was made anew: keep the place of someone who uses the keyboard
-    this.panel.legend.querySelectorAll("button")[k]?.focus({ preventScroll: true });
+    this.panel.legend.querySelector(`button[value="${k}"]`)?.focus({ preventScroll: true });
   }
 
   setRange(range) {

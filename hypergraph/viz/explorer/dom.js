@@ -18,7 +18,8 @@ function vector(tag, attributes = {}, ...children) {
 }
 
 function clip(text, length) {
-  return text.length > length ? text.slice(0, length - 1) + "…" : text;
+  const letters = [...text]; // a letter outside the basic plane is two units, and half of it is none
+  return letters.length > length ? letters.slice(0, length - 1).join("") + "…" : text;
 }
 
 function rows(pairs) {

@@ -10,10 +10,15 @@ function pngOf(plot) {
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
+// Without the control characters that XML does not allow.
+function plain(text) {
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+}
+
 function svgOf(plot) {
   const { scene, app, width, height, places } = plot, ground = app.ground(), r = plot.diameter() / 2;
   const svg = vector("svg", { xmlns: "http://www.w3.org/2000/svg", width: Math.round(width), height: Math.round(height), viewBox: `0 0 ${width} ${height}` });
-  svg.append(vector("title", {}, scene.title), vector("rect", { width, height, fill: ground.back }));
+  svg.append(vector("title", {}, plain(scene.title)), vector("rect", { width, height, fill: ground.back }));
   const shape = (s) => {
     const path = new SvgPath();
     s.trace(path);
@@ -38,6 +43,6 @@ function svgOf(plot) {
   plot.marks().forEach(shape);
   const context = flatContext(plot.over);
   for (const { text, x, y } of plot.labels(context))
-    svg.append(vector("text", { x: x.toFixed(1), y: y.toFixed(1), "dominant-baseline": "middle", "font-family": "system-ui, sans-serif", "font-size": 12, fill: ground.text, stroke: ground.back, "stroke-width": 3, "paint-order": "stroke" }, text));
+    svg.append(vector("text", { x: x.toFixed(1), y: y.toFixed(1), "dominant-baseline": "middle", "font-family": "system-ui, sans-serif", "font-size": 12, fill: ground.text, stroke: ground.back, "stroke-width": 3, "paint-order": "stroke" }, plain(text)));
   return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 }

@@ -10,7 +10,7 @@ class Panel {
     const names = new Set(app.plots.flatMap((plot) => [...plot.scene.columns.keys()]));
     for (const name of names) this.colour.append(make("option", { value: name }, name));
     this.search = make("input", {
-      id: "search", type: "search", placeholder: "id or class", autocomplete: "off", spellcheck: "false",
+      id: "search", type: "search", placeholder: app.any((s) => s.classes.length) ? "id or class" : "id", autocomplete: "off", spellcheck: "false",
       oninput: () => this.find(),
       onkeydown: (event) => event.key === "Enter" && this.found.querySelector("button")?.click(),
     });
@@ -47,24 +47,31 @@ class Panel {
   }
 
   namedLegend(column) {
-    const { app } = this, colours = namedColours(app.page, column), count = new Map();
-    for (const v of column.values) count.set(v, (count.get(v) ?? 0) + 1);
+    const { app } = this, colours = namedColours(app.page, column), counts = [];
+    for (const { scene } of app.plots) {
+      const count = new Map();
+      for (const v of scene.columns.get(column.name)?.values ?? []) count.set(v, (count.get(v) ?? 0) + 1);
+      counts.push(count);
+    }
+    // of each run, where they differ
+    const number = (k) => [...new Set(counts.map((count) => count.get(k) ?? 0))].join(" · ");
     const entry = (k, name, colour) => {
       const shown = !app.state.hidden.has(k);
       return make(
         "button",
-        { type: "button", class: "entry", "aria-pressed": String(shown), title: shown ? "hide" : "show", onclick: () => app.toggleValue(k) },
+        { type: "button", class: "entry", value: k, "aria-pressed": String(shown), title: shown ? "hide" : "show", onclick: () => app.toggleValue(k) },
         make("span", { class: "swatch", style: `background:${colour}` }),
         make("span", { class: "name" }, clip(name, 28)),
-        make("span", { class: "count" }, String(count.get(k) ?? 0)),
+        make("span", { class: "count" }, number(k)),
       );
     };
-    column.names.forEach((name, k) => count.get(k) && this.legend.append(entry(k, name, colours[k])));
-    if (count.get(-1)) this.legend.append(entry(-1, "none", app.page.ink));
+    const present = (k) => counts.some((count) => count.has(k));
+    column.names.forEach((name, k) => present(k) && this.legend.append(entry(k, name, colours[k])));
+    if (present(-1)) this.legend.append(entry(-1, "none", app.page.ink));
   }
 
   numberLegend(column) {
-    const { app } = this, [low, high] = range(column), [from, to] = app.state.range ?? [low, high];
+    const { app } = this, [low, high] = column.range, [from, to] = app.state.range ?? [low, high];
     this.legend.append(
       make("div", { class: "ramp", style: `background:linear-gradient(90deg,${app.page.ramp.join(",")})` }),
       make("div", { class: "ends" }, make("span", {}, readable(low)), make("span", {}, readable(high))),

@@ -86,7 +86,7 @@ class Plot {
     let table = null, low = 0, high = 1;
     if (column && column.names) table = namedColours(app.page, column).map(rgb);
     else if (column) {
-      [low, high] = range(column);
+      [low, high] = column.range;
       table = app.page.ramp.map(rgb);
     }
     for (let i = 0; i < scene.n; i++) {
@@ -117,11 +117,10 @@ class Plot {
     const { scene, app } = this, { state, page } = app, frame = this.frame(), list = [];
     const disk = (path) => path.arc(frame.x, frame.y, frame.r, 0, 2 * Math.PI);
     list.push({ fill: page.ink, alpha: 0.07, trace: disk });
-    const colours = scene.classes.length ? namedColours(page, { names: scene.classes }) : [];
     if (state.regions)
       for (const region of scene.regions)
         list.push({
-          fill: colours[region.label], alpha: 0.2,
+          fill: scene.colours[region.label], alpha: 0.2,
           trace: (path) => region.outlines.forEach((o) => traceOutline(path, frame, state.view, o)),
         });
     if (this.showsEdges())
@@ -130,7 +129,7 @@ class Plot {
       for (const ball of scene.horospheres) {
         const circle = horocircle(state.view, ball);
         list.push({
-          stroke: colours[ball.label], width: 1.6, alpha: 0.95,
+          stroke: scene.colours[ball.label], width: 1.6, alpha: 0.95,
           trace: (path) => {
             path.moveTo(frame.x + frame.r * (circle.x + circle.r), frame.y - frame.r * circle.y);
             path.arc(frame.x + frame.r * circle.x, frame.y - frame.r * circle.y, frame.r * circle.r, 0, 2 * Math.PI);

@@ -90,11 +90,30 @@ function namedColours(page, column) {
   return column.names.map((_, k) => page.ramp[Math.round((k * (page.ramp.length - 1)) / (count - 1))]);
 }
 
-function range(column) {
-  let low = Infinity, high = -Infinity;
-  for (const v of column.values) {
-    if (v < low) low = v;
-    if (v > high) high = v;
+// What runs side by side call the same has one list of names, or one range: a colour means the same in each of them.
+function share(scenes, page) {
+  const union = (lists) => [...new Set(lists.flat())];
+  for (const name of union(scenes.map((scene) => [...scene.columns.keys()]))) {
+    const columns = scenes.map((scene) => scene.columns.get(name)).filter((column) => column);
+    const named = columns.filter((column) => column.names), numbers = columns.filter((column) => !column.names);
+    const names = union(named.map((column) => column.names)), limits = range(numbers);
+    for (const column of named) {
+      const place = new Map(names.map((text, k) => [text, k])), moved = column.names.map((text) => place.get(text));
+      if (moved.some((k, old) => k !== old)) column.values = Int32Array.from(column.values, (v) => (v < 0 ? v : moved[v]));
+      column.names = names;
+    }
+    for (const column of numbers) column.range = limits;
   }
+  const names = union(scenes.map((scene) => scene.classes)), colours = namedColours(page, { names });
+  for (const scene of scenes) scene.colours = scene.classes.map((text) => colours[names.indexOf(text)]);
+}
+
+function range(columns) {
+  let low = Infinity, high = -Infinity;
+  for (const { values } of columns)
+    for (const v of values) {
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
   return low <= high ? [low, high] : [0, 1];
 }
