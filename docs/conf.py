@@ -47,3 +47,4 @@ html_title = "hypergraph"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_show_search_summary = False  # a browser fetches no page for it where the site is opened as a file
