@@ -16,7 +16,7 @@ def floor() -> dict[str, str]:
     """The lowest version of every dependency of the core."""
     block = re.search(r"^dependencies = \[(.*?)^\]", PYPROJECT.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert block is not None
-    return dict(re.findall(r'"([\w-]+)>=([\d.]+)"', block[1]))
+    return dict(re.findall(r'"([\w-]+)>=([\d.]+)[;"]', block[1]))
 
 
 if __name__ == "__main__":
