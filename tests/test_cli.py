@@ -227,6 +227,7 @@ def test_heads_on_a_terminal_and_in_a_pipe(
     assert "|" not in printed and "bfc-l" in printed
 
 
+@pytest.mark.posix
 def test_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hypergraph.cli", "node-clf", "--dataset", "disease", "--seeds", "1"]
     process = subprocess.Popen(

@@ -96,7 +96,7 @@ def test_distance_to_a_horosphere_is_the_infimum(model: type[Space], K: float) -
             optimiser.zero_grad()
             loss = space.dist(x, foot()).square().sum()
             loss.backward()
-            return loss
+            return loss.detach()
 
         optimiser.step(closure)
         found = space.dist(x, foot()).detach()
@@ -125,7 +125,7 @@ def test_distance_to_a_hyperplane_is_the_infimum(space: Space) -> None:
         optimiser.zero_grad()
         loss = space.dist(x, foot()).square().sum()
         loss.backward()
-        return loss
+        return loss.detach()
 
     optimiser.step(closure)
     torch.testing.assert_close(space.dist(x, foot()).detach(), want.abs(), rtol=1e-5, atol=1e-5)

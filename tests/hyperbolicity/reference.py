@@ -49,7 +49,9 @@ def random_graph(model: str, n: int, rng: np.random.Generator) -> nx.Graph:
     if model == "barabasi-albert":
         return nx.barabasi_albert_graph(n, int(rng.integers(1, min(n, 4))), seed=seed)
     if model == "watts-strogatz":
-        return nx.watts_strogatz_graph(n, min(n - 1, 4), 0.2, seed=seed)
+        graph = nx.watts_strogatz_graph(n, min(n - 1, 4), 0.2, seed=seed)
+        graph.add_nodes_from(range(n))  # networkx 3.2 forgets those without edges
+        return graph
     if model == "geometric":
         return nx.random_geometric_graph(n, rng.uniform(0.2, 0.6), seed=seed)
     base = nx.cycle_graph(n) if model == "cycle" else nx.random_labeled_tree(n, seed=seed)
