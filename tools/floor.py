@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 
 PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+EXTRAS = ("image", "table", "tune")  # those that come with the development tools, and are tested with them
 
 
 def floor() -> dict[str, str]:
-    """The lowest version of every dependency of the core."""
-    block = re.search(r"^dependencies = \[(.*?)^\]", PYPROJECT.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    assert block is not None
-    return dict(re.findall(r'"([\w-]+)>=([\d.]+)[;"]', block[1]))
+    """The lowest version of every dependency of the core, and of these extras."""
+    text = PYPROJECT.read_text("utf-8")
+    blocks = re.findall(rf"^(?:dependencies|{'|'.join(EXTRAS)}) = \[(.*?)\]", text, re.DOTALL | re.MULTILINE)
+    return dict(re.findall(r'"([\w-]+)>=([\d.]+)[;"]', "".join(blocks)))
 
 
 if __name__ == "__main__":
