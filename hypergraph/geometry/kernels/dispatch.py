@@ -79,12 +79,11 @@ def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
         def run(*inputs: Any) -> Any:
             if not eager(*inputs):
                 return definition(*inputs)
-            if not torch.is_grad_enabled():
-                made = _forward(kernel, inputs)
-                return definition(*inputs) if made is None else made[0]
-            with torch.no_grad():
-                made = _forward(kernel, inputs)
-            return definition(*inputs) if made is None else _ByHand.apply(kernel, definition, made, *inputs)
+            if torch.is_grad_enabled():
+                out = _ByHand.apply(kernel, definition, *inputs)
+            else:
+                out = (_forward(kernel, inputs) or (None,))[0]
+            return definition(*inputs) if out is None else out
 
         return run  # type: ignore[return-value]
 
@@ -96,7 +95,10 @@ class _ByHand(torch.autograd.Function):
     through the definition."""
 
     @staticmethod
-    def forward(ctx: Any, kernel: Kernel, definition: Callable[..., Any], made: Any, *inputs: Any) -> Any:
+    def forward(ctx: Any, kernel: Kernel, definition: Callable[..., Any], *inputs: Any) -> Any:
+        made = _forward(kernel, inputs)
+        if made is None:
+            return None
         out, kept = made
         ctx.kernel, ctx.definition, ctx.count = kernel, definition, len(inputs)
         everything = (*inputs, *kept)
@@ -108,10 +110,10 @@ class _ByHand(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         everything = [other if x is None else x for x, other in zip(ctx.saved_tensors, ctx.others)]
         inputs, kept = everything[: ctx.count], everything[ctx.count :]
-        needed = ctx.needs_input_grad[3:]
+        needed = ctx.needs_input_grad[2:]
         if torch.is_grad_enabled() or not eager(*grads) or any(map(has_hidden_batch, grads)):
-            return None, None, None, *_differentiate(ctx.definition, inputs, needed, grads)
-        return None, None, None, *_backward(ctx.kernel, inputs, kept, needed, grads)
+            return None, None, *_differentiate(ctx.definition, inputs, needed, grads)
+        return None, None, *_backward(ctx.kernel, inputs, kept, needed, grads)
 
 
 def _differentiate(

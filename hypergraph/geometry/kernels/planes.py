@@ -53,13 +53,14 @@ def _row_form(q: Tensor, form: str, rate: float, limit: float) -> tuple[Any, Ten
 
 
 def _row_slopes(q: Tensor, factor: Any, time: Tensor, form: str, rate: float) -> tuple[Any, Tensor]:
-    """Twice the derivatives of these two by q, the first with its sign changed."""
+    """Twice the derivatives by q of the logarithm of the factor (``None`` for 0), and of the time."""
     if form == "ball":
         conformal = factor / constant(1, rate, q.dtype)
-        return (conformal * factor).neg_(), conformal.mul_(conformal)
+        return conformal, conformal * conformal
     if form == "sheet":
         return None, time.reciprocal()
-    return sinh_slopes(q + TINY, factor, time, rate, math.inf, False)
+    falling, rising = sinh_slopes(q + TINY, factor, time, rate, math.inf, False)
+    return falling.div_(factor).neg_(), rising
 
 
 class Horospheres(Kernel):
@@ -70,14 +71,7 @@ class Horospheres(Kernel):
     """
 
     def forward(
-        self,
-        x: Any,
-        weight: Tensor,
-        scale: Tensor | None,
-        offset: Tensor | None,
-        K: Any,
-        pace: float,
-        tangent: bool,
+        self, x: Any, weight: Tensor, scale: Any, offset: Any, K: Any, pace: float, tangent: bool
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
         sparse = isinstance(x, SparseRows)
         if isinstance(K, Tensor) or 0 in x.shape or weight.numel() == 0 or not _constant_rows(x, weight):
@@ -102,18 +96,18 @@ class Horospheres(Kernel):
         if farthest > 0.8:  # where rounding might pass the exact bound below
             r = (rise + constant(1, 2.0, t.dtype)).mul_(rise).sqrt_().add_(rise)
             t.clamp_min_((r / (r + constant(1, 1.0, t.dtype))).neg_().unsqueeze(-1))
-        f = t.log1p()
+        f = t.log1p_()
         scale = constant(1, 1.0, t.dtype) if scale is None else scale
         out = q.new_empty(t.shape)
         if offset is None:
             torch.mul(f, scale * (1 / s), out=out)
         else:
             torch.addcmul(offset, f, scale, value=1 / s, out=out)
-        return out, (q, factor, column, rise, inverse, t, f)
+        return out, (q, factor, column, rise, inverse, f)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (x, weight, scale, _, K, pace, tangent), (grad,) = inputs, grads
-        q, factor, column, rise, inverse, t, f = kept
+        q, factor, column, rise, inverse, f = kept
         s = (-K) ** 0.5
         form, rate = _form(s, pace, tangent)
         if weight.size(0) < _FEW:
@@ -123,9 +117,9 @@ class Horospheres(Kernel):
         by_offset = torch.mv(grad.T, ones)
         part = grad * f
         by_scale = torch.mv(part.T, ones).mul_(over_s) if needed[2] else None
-        # by t: grad / (1 + t), times what f is multiplied with
+        # by t: grad / (1 + t), times what f is multiplied with; 1 + t is exp(f), and t is not kept
         times = constant(weight.size(0), 1 / s, grad.dtype) if scale is None else scale * over_s
-        by_t = torch.div(grad, torch.add(t, one, out=part), out=part)
+        by_t = torch.neg(f, out=part).exp_().mul_(grad)
         by_rise: Any = torch.mv(by_t, times) if needed[0] else None
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
         along = torch.addmv(by_offset, by_t.T, time, alpha=-1).mul_(times).mul_(inverse).mul_(inverse)
@@ -135,9 +129,8 @@ class Horospheres(Kernel):
         if needed[0]:
             slope, rise_slope = _row_slopes(q, factor, time, form, rate)
             by_q = rise_slope.mul_(by_rise)
-            if slope is not None:  # <by y, y> over the factor
-                total = torch.mv(grad, times).addcmul_(by_rise, time, value=-1)
-                by_q.addcmul_(total.div_(factor), slope, value=-1)
+            if slope is not None:  # times <by y, y>
+                by_q.addcmul_(torch.mv(grad, times).addcmul_(by_rise, time, value=-1), slope)
             # nothing depends on the time of the sheet: it follows from the rest
             whole = torch.zeros_like(x) if form == "sheet" else by_x
             out = whole[:, 1:] if form == "sheet" else by_x
@@ -285,14 +278,7 @@ class Tail(Kernel):
     """:func:`hypergraph.geometry.planes.tail`, in blocks of rows; nothing but the inputs is kept."""
 
     def forward(
-        self,
-        y: Tensor,
-        row: Tensor,
-        column: Tensor,
-        weight: Tensor,
-        scale: Tensor | None,
-        name: str,
-        low: float,
+        self, y: Tensor, row: Tensor, column: Tensor, weight: Tensor, scale: Any, name: str, low: float
     ) -> tuple[Tensor, tuple[()]]:
         out = torch.empty_like(y)
         for block, t, spare in _row_blocks(y, row, column, weight, low):
