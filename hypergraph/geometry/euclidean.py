@@ -9,34 +9,23 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.numerics import Scalar, operator, raised, unit
+from hypergraph.geometry.planes import Given, Points
 from hypergraph.geometry.radial import safe_sqrt
 from hypergraph.geometry.rows import dot, sq_norm
 from hypergraph.sparse import SparseRows
 
 
-def project(x: Tensor, *, K: Scalar) -> Tensor:
-    """x itself."""
-    return x
+def _last(*vectors: Any, **_: Any) -> Any:
+    """The last argument itself."""
+    return vectors[-1]
+
+
+project = exp0 = log0 = transport = gyration = bound0 = _last
 
 
 def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     """Whether x is finite."""
     return torch.isfinite(x).all(-1)
-
-
-def exp0(u: Tensor, *, K: Scalar) -> Tensor:
-    """u itself."""
-    return u
-
-
-def log0(x: Tensor, *, K: Scalar) -> Tensor:
-    """x itself."""
-    return x
-
-
-def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
-    """x + u."""
-    return x + u
 
 
 def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
@@ -59,14 +48,12 @@ def dist0(x: Tensor, *, K: Scalar) -> Tensor:
     return safe_sqrt(sq_norm(x)).squeeze(-1)
 
 
-def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
-    """u itself."""
-    return u
-
-
 def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     """x + y."""
     return x + y
+
+
+exp = gyro_add
 
 
 def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
@@ -77,11 +64,6 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
 def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     """t x."""
     return (t.unsqueeze(-1) if isinstance(t, Tensor) and t.dim() else t) * x
-
-
-def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
-    """z itself."""
-    return z
 
 
 @operator
@@ -115,19 +97,13 @@ def frechet_mean(
     return centroid(x, weights, K=K)
 
 
-def _product(x: Tensor | SparseRows, weight: Tensor) -> Tensor:
+def _product(x: Points, weight: Tensor) -> Tensor:
     return x.product(weight) if isinstance(x, SparseRows) else x @ weight.mT
 
 
 @operator
 def horospheres(
-    x: Tensor | SparseRows,
-    weight: Tensor,
-    scale: Tensor | None = None,
-    offset: Tensor | None = None,
-    *,
-    K: Scalar,
-    **_: Any,
+    x: Points, weight: Tensor, scale: Given = None, offset: Given = None, *, K: Scalar, **_: Any
 ) -> Tensor:
     """Scale times the Busemann function of the direction of each row of the weight, plus the offset."""
     value = _product(x, unit(weight)) * -(1.0 if scale is None else scale)
@@ -136,13 +112,7 @@ def horospheres(
 
 @operator
 def hyperplanes(
-    x: Tensor | SparseRows,
-    weight: Tensor,
-    offset: Tensor,
-    scale: Tensor | None = None,
-    *,
-    K: Scalar,
-    **_: Any,
+    x: Points, weight: Tensor, offset: Tensor, scale: Given = None, *, K: Scalar, **_: Any
 ) -> Tensor:
     """Scale (or the norm of the normal) times the signed distance to the hyperplane with this normal at this
     distance from the origin."""
@@ -159,8 +129,3 @@ def shift0(w: Tensor, b: Tensor, weight: Tensor | None = None, **_: Any) -> Tens
 def from_distances0(d: Tensor, b: Tensor | None, **_: Any) -> Tensor:
     """d, and b added where there is one."""
     return d if b is None else d + b
-
-
-def bound0(u: Tensor | SparseRows, **_: Any) -> Tensor | SparseRows:
-    """u itself."""
-    return u

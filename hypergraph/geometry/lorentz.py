@@ -277,7 +277,7 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
 
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    return horospheres(x, v, K=K, pace=1.0)
+    return horospheres(x, v, None, None, K=K, pace=1.0)
 
 
 @operator

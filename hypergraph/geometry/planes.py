@@ -33,6 +33,7 @@ from hypergraph.geometry.rows import combine, sq_norm, times
 from hypergraph.sparse import SparseRows
 
 Points = Tensor | SparseRows
+Given = Tensor | None
 
 
 class Rows(NamedTuple):
@@ -93,13 +94,7 @@ def nonzero(r: Tensor) -> Tensor:
 
 @with_kernel(Horospheres())
 def _horospheres(
-    x: Points,
-    weight: Tensor,
-    scale: Tensor | None,
-    offset: Tensor | None,
-    K: Scalar,
-    pace: float,
-    tangent: bool,
+    x: Points, weight: Tensor, scale: Given, offset: Given, K: Scalar, pace: float, tangent: bool
 ) -> Tensor:
     points = rows(x, K, pace, tangent)
     t = points.rise - points.products(unit(weight))
@@ -113,14 +108,7 @@ def _horospheres(
 
 @operator
 def horospheres(
-    x: Points,
-    weight: Tensor,
-    scale: Tensor | None = None,
-    offset: Tensor | None = None,
-    *,
-    K: Scalar,
-    pace: float,
-    tangent: bool = False,
+    x: Points, weight: Tensor, scale: Given, offset: Given, *, K: Scalar, pace: float, tangent: bool = False
 ) -> Tensor:
     r""":math:`c_k B^{v_k}(x) + o_k`, with :math:`v_k` the direction of a row of ``weight``.
 
@@ -171,14 +159,7 @@ def _shaped(logits: Tensor, x: Points) -> Tensor:
 
 @operator
 def hyperplanes(
-    x: Points,
-    weight: Tensor,
-    offset: Tensor,
-    scale: Tensor | None = None,
-    *,
-    K: Scalar,
-    pace: float,
-    tangent: bool = False,
+    x: Points, weight: Tensor, offset: Tensor, scale: Given, *, K: Scalar, pace: float, tangent: bool = False
 ) -> Tensor:
     r""":math:`c_k` times the signed distance to the hyperplane with normal :math:`z_k` at distance
     :math:`b_k`.

@@ -167,7 +167,7 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
 
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
-    return horospheres(x, v, K=K, pace=2.0)
+    return horospheres(x, v, None, None, K=K, pace=2.0)
 
 
 @operator

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from hypergraph.errors import InputError
 from hypergraph.geometry import euclidean, lorentz, origin, planes, poincare
 from hypergraph.geometry.numerics import clip as clip_norm
-from hypergraph.sparse import SparseRows, csr_tensor
+from hypergraph.geometry.planes import Given, Points
+from hypergraph.sparse import csr_tensor
 
 S = TypeVar("S", bound="Space")
 
@@ -210,26 +211,14 @@ class Space(nn.Module):
     # ``tangent`` is true, x holds the logarithms of the points, which may be sparse.
 
     def horospheres(
-        self,
-        x: Tensor | SparseRows,
-        weight: Tensor,
-        scale: Tensor | None = None,
-        offset: Tensor | None = None,
-        *,
-        tangent: bool = False,
+        self, x: Points, weight: Tensor, scale: Given = None, offset: Given = None, *, tangent: bool = False
     ) -> Tensor:
         """``scale * busemann(x, v) + offset``, with v the directions of the rows of ``weight`` ``(C, n)``:
         shape ``(..., C)``."""
         return self._planes.horospheres(x, weight, scale, offset, K=self.K, pace=self.pace, tangent=tangent)
 
     def hyperplanes(
-        self,
-        x: Tensor | SparseRows,
-        weight: Tensor,
-        offset: Tensor,
-        scale: Tensor | None = None,
-        *,
-        tangent: bool = False,
+        self, x: Points, weight: Tensor, offset: Tensor, scale: Given = None, *, tangent: bool = False
     ) -> Tensor:
         """``scale``, by default the norm of a normal, times the signed distances to the hyperplanes with the
         normals ``weight`` ``(C, n)`` at the distances ``offset`` from the origin: shape ``(..., C)``."""
@@ -243,7 +232,7 @@ class Space(nn.Module):
         """See :func:`hypergraph.geometry.planes.pseudo_busemann`."""
         return self._planes.pseudo_busemann(x, point, direction, K=self.K, pace=self.pace)
 
-    def linear_forms(self, x: Tensor | SparseRows, weight: Tensor, *, tangent: bool = False) -> Tensor:
+    def linear_forms(self, x: Points, weight: Tensor, *, tangent: bool = False) -> Tensor:
         """The products of the coordinates on the Lorentz model with the rows of ``weight`` ``(C, n + 1)``."""
         return self._planes.linear_forms(x, weight, K=self.K, pace=self.pace, tangent=tangent)
 
@@ -256,7 +245,7 @@ class Space(nn.Module):
         are d; without b, ``log0(y)``."""
         return self._origin.from_distances0(d, b, K=self.K, pace=self.pace)
 
-    def bound0(self, u: Tensor | SparseRows) -> Any:
+    def bound0(self, u: Points) -> Any:
         """``log0(exp0(u))``: u itself, but where exp0 bounds it."""
         return self._origin.bound0(u, K=self.K, pace=self.pace)
 

@@ -11,8 +11,10 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.registry import as_space
 
+Act = str | Callable[[Tensor], Tensor] | None
 
-def resolve_activation(act: str | Callable[[Tensor], Tensor] | None) -> nn.Module:
+
+def resolve_activation(act: Act) -> nn.Module:
     """The activation of this name (any that PyG's resolver knows), a module as it is, ``None`` the identity.
 
     >>> resolve_activation("tanh")
@@ -49,9 +51,7 @@ class Activation(nn.Module):
     tensor([0., 0.])
     """
 
-    def __init__(
-        self, act: str | Callable[[Tensor], Tensor] | None, space: Space, out_space: Space | None = None
-    ) -> None:
+    def __init__(self, act: Act, space: Space, out_space: Space | None = None) -> None:
         super().__init__()
         self.act = resolve_activation(act)
         self.space = as_space(space)

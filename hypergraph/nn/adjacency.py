@@ -50,6 +50,10 @@ class Edges(NamedTuple):
         return SparseMatrix(csr_tensor(crow, column, coo.values(), (rows, columns)))
 
 
+def _foreign(graph: Any) -> bool:
+    return hasattr(graph, "to_torch_sparse_coo_tensor")  # a torch_sparse.SparseTensor
+
+
 def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
     """``(edge_index, edge_weight)`` of any graph that PyG knows.
 
@@ -58,7 +62,7 @@ def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Ten
             = target) as a ``torch.sparse`` tensor or a ``torch_sparse.SparseTensor``.
         edge_weight: the weights that belong to an ``edge_index``.
     """
-    foreign = hasattr(graph, "to_torch_sparse_coo_tensor")
+    foreign = _foreign(graph)
     if not (isinstance(graph, Tensor) or foreign):
         raise InputError(
             f"A graph is an edge_index tensor of shape (2, edges) or a sparse adjacency, not a "
@@ -79,17 +83,16 @@ def weights_learn(graph: Any, edge_weight: Tensor | None) -> bool:
     """Whether the weights of the edges, beside the graph or in a sparse adjacency, require gradients."""
     if edge_weight is not None:
         return edge_weight.requires_grad
-    if hasattr(graph, "to_torch_sparse_coo_tensor"):
+    if _foreign(graph):
         return bool(graph.requires_grad())
     return isinstance(graph, Tensor) and graph.requires_grad
 
 
-def number_of_targets(graph: Any, edge_index: Tensor) -> int:
-    """The rows of a sparse adjacency; of an ``edge_index`` one more than the largest target."""
-    foreign = hasattr(graph, "to_torch_sparse_coo_tensor")
-    if foreign or graph.layout in _SPARSE:
+def number_of_nodes(graph: Any, ends: Tensor) -> int:
+    """The rows of a sparse adjacency; of an ``edge_index`` one more than the largest of these ends."""
+    if _foreign(graph) or graph.layout in _SPARSE:
         return int(graph.size(0))
-    return int(edge_index[1].max()) + 1 if edge_index.numel() else 0
+    return int(ends.max()) + 1 if ends.numel() else 0
 
 
 def check_edges(edge_index: Tensor, edge_weight: Tensor | None, sources: int, targets: int) -> None:
@@ -196,7 +199,6 @@ def normalized_adjacency(
     """
     edges, weight = to_edges(graph, edge_weight)
     if num_nodes is None:
-        sparse = isinstance(graph, Tensor) and graph.layout in _SPARSE
-        num_nodes = graph.size(0) if sparse else int(edges.max()) + 1 if edges.numel() else 0
+        num_nodes = number_of_nodes(graph, edges)
     check_edges(edges, weight, num_nodes, num_nodes)
     return normalize(edges, weight, num_nodes, dtype=dtype or torch.get_default_dtype()).matrix()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,19 +12,22 @@ from torch_geometric.utils import softmax
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
-from hypergraph.nn.activation import resolve_activation
+from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.adjacency import (
     Edges,
     check_edges,
     check_undirected,
     normalize,
-    number_of_targets,
+    number_of_nodes,
     to_edges,
     weights_learn,
 )
 from hypergraph.nn.inputs import check_finite, check_points
 from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
+
+# The numbers of source nodes, and of target nodes where these are others and known.
+Sizes = tuple[int, int | None]
 
 
 class HGCNConv(MessagePassing):
@@ -84,7 +86,7 @@ class HGCNConv(MessagePassing):
         *,
         out_space: Space | None = None,
         fc: str | None = None,
-        act: str | Callable[[Tensor], Tensor] | None = "relu",
+        act: Act = "relu",
         dropout: float = 0.0,
         bias: bool = True,
         cached: bool = False,
@@ -162,9 +164,8 @@ class HGCNConv(MessagePassing):
         if not tangent:
             return out_space.exp0(u)
         # a mean of bounded vectors is bounded, and ReLU shortens it
-        mean = (
-            self.aggregation == "tangent" and self.norm == "mean" and not isinstance(edge_index, SparseMatrix)
-        )
+        mean = self.aggregation == "tangent" and self.norm == "mean"
+        mean = mean and not isinstance(edge_index, SparseMatrix)
         if mean and out_space is space and isinstance(act, (nn.ReLU, nn.Identity)):
             return u
         return out_space.bound0(u)
@@ -188,8 +189,7 @@ class HGCNConv(MessagePassing):
                 f"edge_index.flip(0), or the transposed adjacency, instead."
             )
 
-    def _sizes(self, source: Any, target: Any, own: bool, size: Any) -> tuple[int, int | None]:
-        """The numbers of source nodes, and of target nodes where these are others and known."""
+    def _sizes(self, source: Any, target: Any, own: bool, size: Any) -> Sizes:
         found = source.size(0), None if target is None else target.size(0)
         if size is None:
             return found
@@ -202,12 +202,7 @@ class HGCNConv(MessagePassing):
         return sources, found[1] if own else size[1]
 
     def _graph(
-        self,
-        edge_index: Any,
-        edge_weight: Tensor | None,
-        sizes: tuple[int, int | None],
-        own: bool,
-        dtype: torch.dtype,
+        self, edge_index: Any, edge_weight: Tensor | None, sizes: Sizes, own: bool, dtype: torch.dtype
     ) -> SparseMatrix | Edges:
         """The normalised graph: a matrix for the fast path, else edges."""
         learns = weights_learn(edge_index, edge_weight)
@@ -224,25 +219,18 @@ class HGCNConv(MessagePassing):
         return self._memo(make, edge_index, edge_weight, *sizes, own, single, dtype)
 
     def _normalize(
-        self,
-        graph: Any,
-        edge_weight: Tensor | None,
-        sizes: tuple[int, int | None],
-        own: bool,
-        dtype: torch.dtype,
+        self, graph: Any, edge_weight: Tensor | None, sizes: Sizes, own: bool, dtype: torch.dtype
     ) -> Edges:
         edge_index, edge_weight = to_edges(graph, edge_weight)
         sources, targets = sizes
         if not own and targets is None:
-            targets = number_of_targets(graph, edge_index)
+            targets = number_of_nodes(graph, edge_index[1])
         check_edges(edge_index, edge_weight, sources, sources if targets is None else targets)
         if self.undirected:
             check_undirected(edge_index, sources)
         return normalize(edge_index, edge_weight, sources, targets, own=own, dtype=dtype, norm=self.norm)
 
-    def _as_given(
-        self, matrix: SparseMatrix, sizes: tuple[int, int | None], own: bool, single: bool
-    ) -> SparseMatrix | Edges:
+    def _as_given(self, matrix: SparseMatrix, sizes: Sizes, own: bool, single: bool) -> SparseMatrix | Edges:
         sources, targets = sizes
         columns = sources + (targets or 0 if own else 0)
         rows = sources if own and targets is None else targets

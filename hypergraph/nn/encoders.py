@@ -19,14 +19,14 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import bound_factor
 from hypergraph.geometry.numerics import clip as clip_norm
 from hypergraph.geometry.space import Euclidean, Space
-from hypergraph.nn.activation import resolve_activation
+from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.adjacency import check_edges, to_edges
 from hypergraph.nn.conv import HGCNConv, HGCNPropagation
 from hypergraph.nn.inputs import check_finite
 from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
-Act = str | Callable[[Tensor], Tensor] | None
+Features = Tensor | SparseMatrix
 
 
 class Encoder(nn.Module):
@@ -60,6 +60,7 @@ class Encoder(nn.Module):
 
     layers: Any
     uses_graph = False
+    own_acts = True  # and not those of its layers
 
     def __init_subclass__(cls) -> None:
         # Subclasses pass their arguments on: help() and editors are to show them all.
@@ -108,6 +109,8 @@ class Encoder(nn.Module):
         self.propagate = propagate
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
+        if self.own_acts:
+            self.acts = nn.ModuleList(resolve_activation(act) for _ in self.layers)
         self._features = Memo()
         self._bounded = Memo()
 
@@ -127,7 +130,7 @@ class Encoder(nn.Module):
         for layer in self.layers:
             layer.reset_parameters()
 
-    def lift(self, x: Tensor | SparseMatrix) -> Tensor | SparseRows:
+    def lift(self, x: Features) -> Tensor | SparseRows:
         """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
         if torch.compiler.is_compiling():
             return _lift(x, self.space, self.clip)
@@ -142,7 +145,7 @@ class Encoder(nn.Module):
             return _lift(self._checked(x), self.space, self.clip)
         return self._features(lambda: _lift(self._checked(x), self.space, self.clip), x, self.clip, K)
 
-    def features(self, x: Tensor | SparseMatrix) -> Tensor | SparseRows:
+    def features(self, x: Features) -> Tensor | SparseRows:
         """The lifted features, in training with dropout."""
         u = self.lift(x)
         if not self.training or self.feature_dropout == 0:
@@ -162,7 +165,7 @@ class Encoder(nn.Module):
             x = x.scale_rows(bound_factor(x.sq_norms(), self.clip))
         return SparseRows(x)
 
-    def _checked(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
+    def _checked(self, x: Features) -> Tensor | SparseMatrix:
         """x without NaN and of the right width; CSR with its transpose."""
         if len(x.shape) != 2 or x.shape[1] != self.in_channels:
             raise InputError(
@@ -232,6 +235,7 @@ class HGCN(Encoder):
     """
 
     uses_graph = True
+    own_acts = False
 
     def __init__(self, *args: Any, norm: str = "mean", **kwargs: Any) -> None:
         super().__init__(*args, norm=norm, **kwargs)
@@ -241,20 +245,10 @@ class HGCN(Encoder):
             conv._memo = self.layers[0]._memo  # one graph, normalised once
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> HGCNConv:
-        options = {"cached": True, **options}
-        return HGCNConv(
-            in_channels,
-            out_channels,
-            self.space,
-            fc=self.fc,
-            act=self.act,
-            dropout=self.dropout,
-            **options,
-        )
+        given = {"fc": self.fc, "act": self.act, "dropout": self.dropout, "cached": True}
+        return HGCNConv(in_channels, out_channels, self.space, **(given | options))
 
-    def forward(
-        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         if edge_index is None:
             raise InputError("HGCN needs a graph: pass edge_index.")
         if isinstance(x, tuple):
@@ -293,16 +287,10 @@ class HNN(Encoder):
     torch.Size([3, 8])
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.acts = nn.ModuleList(resolve_activation(self.act) for _ in self.layers)
-
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         return make_fc(self.fc, in_channels, out_channels, self.space, dropout=self.dropout, **options)
 
-    def forward(
-        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         u: Any = self.features(x)
         for layer, act in zip(self.layers, self.acts):
             u = self.after(self.space.bound0(act(layer(u, tangent=True))), u)
@@ -310,10 +298,6 @@ class HNN(Encoder):
 
 
 class _Flat(Encoder):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.acts = nn.ModuleList(resolve_activation(self.act) for _ in self.layers)
-
     def _check_space(self, space: Space | None) -> Space:
         if space is None:
             return Euclidean()
@@ -337,9 +321,7 @@ class MLP(_Flat):
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         return make_fc(self.fc, in_channels, out_channels, self.space, **options)
 
-    def forward(
-        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         u: Any = self.features(x)
         for layer, act in zip(self.layers, self.acts):
             u = self.after(act(self.dropped(layer(u, tangent=True))), u)
@@ -378,9 +360,7 @@ class GCN(_Flat):
         super().reset_parameters()
         self._graph.clear()
 
-    def forward(
-        self, x: Tensor | SparseMatrix, edge_index: Any = None, edge_weight: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         if edge_index is None:
             raise InputError("GCN needs a graph: pass edge_index.")
         u: Any = self.features(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import distance_limit, raised, unit
 from hypergraph.geometry.space import Space
-from hypergraph.nn.activation import resolve_activation
+from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.directions import Directed
 from hypergraph.nn.inputs import check_channels, check_points, product
 from hypergraph.nn.registry import as_space
@@ -43,6 +43,15 @@ class _Linear(nn.Module):
         self.dropout = dropout
         self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
         self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
+        self.add_parameters()
+        self.reset_parameters()
+
+    def add_parameters(self) -> None:
+        """Those of a layer besides the weight and the bias."""
+
+    def reset_parameters(self) -> None:
+        """Initialise anew."""
+        raise NotImplementedError
 
     def dropped(self, weight: Tensor) -> Tensor:
         """The weight with DropConnect."""
@@ -93,12 +102,6 @@ class TangentLinear(_Linear):
     torch.Size([4, 8])
     """
 
-    def __init__(
-        self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
-    ) -> None:
-        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
-        self.reset_parameters()
-
     def reset_parameters(self) -> None:
         """Xavier with gain sqrt(2) and a zero bias, as HGCN does."""
         nn.init.xavier_uniform_(self.weight, gain=math.sqrt(2))
@@ -110,28 +113,22 @@ class TangentLinear(_Linear):
         u = x if tangent else space.log0(x)
         if bias is None:
             return space.bound0(product(u, weight))
-        return (
-            space.shift0(u.product(weight), bias)
-            if isinstance(u, SparseRows)
-            else space.shift0(u, bias, weight)
-        )
+        if isinstance(u, SparseRows):
+            return space.shift0(u.product(weight), bias)
+        return space.shift0(u, bias, weight)
 
 
 class _Directions(Directed, _Linear):
     """What PoincareFC and BFC share."""
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        space: Space,
-        *,
-        bias: bool = True,
-        dropout: float = 0.0,
-        magnitude: str = "free",
+        self, in_channels: int, out_channels: int, space: Space, *, magnitude: str = "free", **options: Any
     ) -> None:
-        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout)
-        self.direct(magnitude)
+        self.magnitude = magnitude
+        super().__init__(in_channels, out_channels, space, **options)
+
+    def add_parameters(self) -> None:
+        self.direct(self.magnitude)
 
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/(2nm), zero offsets, as HNN++ does."""
@@ -159,19 +156,6 @@ class PoincareFC(_Directions):
     >>> PoincareFC(16, 8, ball)(ball.lift(torch.randn(4, 16))).shape
     torch.Size([4, 8])
     """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        space: Space,
-        *,
-        bias: bool = True,
-        dropout: float = 0.0,
-        magnitude: str = "free",
-    ) -> None:
-        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout, magnitude=magnitude)
-        self.reset_parameters()
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         weight = self.dropped(self.weight)
@@ -212,21 +196,21 @@ class BFC(_Directions):
         out_channels: int,
         space: Space,
         *,
-        bias: bool = True,
-        dropout: float = 0.0,
-        phi: str | Callable[[Tensor], Tensor] | None = None,
+        phi: Act = None,
         init: str = "data",
-        magnitude: str = "free",
+        **options: Any,
     ) -> None:
         if init not in ("data", "published"):
             raise InputError(f"Unknown init '{init}'; use 'data' or 'published'.")
-        super().__init__(in_channels, out_channels, space, bias=bias, dropout=dropout, magnitude=magnitude)
-        self.phi = resolve_activation(phi)
         self.init = init
+        super().__init__(in_channels, out_channels, space, **options)
+        self.phi = resolve_activation(phi)
+
+    def add_parameters(self) -> None:
+        super().add_parameters()
         # The buffer travels in state_dict; the plain bool is what forward reads, since reading a tensor
         # would break a compiled graph.
         self.register_buffer("initialised", torch.tensor(False))
-        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """As :class:`PoincareFC`; with ``init="data"`` the next batch in training initialises again."""
@@ -293,24 +277,20 @@ class LorentzFC(_Linear):
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        space: Space,
-        *,
-        bias: bool = True,
-        dropout: float = 0.0,
-        phi: str | Callable[[Tensor], Tensor] | None = None,
+        self, in_channels: int, out_channels: int, space: Space, *, phi: Act = None, **options: Any
     ) -> None:
-        super().__init__(in_channels, out_channels, space, bias=False, dropout=dropout)
+        super().__init__(in_channels, out_channels, space, **options)
         self.phi = resolve_activation(phi)
-        self.weight = nn.Parameter(torch.empty(out_channels, in_channels + 1))
-        self.b = nn.Parameter(torch.empty(out_channels))
-        self.v = nn.Parameter(torch.empty(1, in_channels + 1))
+
+    def add_parameters(self) -> None:
+        n, m = self.in_channels, self.out_channels
+        self.weight = nn.Parameter(torch.empty(m, n + 1))
+        self.b = nn.Parameter(torch.empty(m))
+        self.v = nn.Parameter(torch.empty(1, n + 1))
         self.b_prime = nn.Parameter(torch.empty(1))
         self.log_lambda = nn.Parameter(torch.empty(()))
-        self.register_parameter("bias", nn.Parameter(torch.empty(out_channels + 1)) if bias else None)
-        self.reset_parameters()
+        if self.bias is not None:
+            self.bias = nn.Parameter(torch.empty(m + 1))
 
     def reset_parameters(self) -> None:
         """Uniform in 1/sqrt(m), blind to time at first, and lambda = 10, as HyboNet's graph code does.
