@@ -266,5 +266,34 @@ def test_a_dataset_is_named_in_the_same_way_everywhere(
     for command in ("data info", "data fetch", "delta", "plot tree", "explore"):
         assert run(monkeypatch, *command.split()) == 2
         assert "Name a dataset, such as cora" in capsys.readouterr().err
+    for at, named in enumerate(([graph], ["--dataset", graph], ["--dataset", graph, graph])):
+        folder = str(tmp_path / f"folder{at}")
+        assert run(monkeypatch, "data", "convert", *named, folder) == 0, capsys.readouterr().err
+        assert (tmp_path / f"folder{at}" / "edge_index.npy").is_file()
+        words = [
+            "--method",
+            "bmlr-p",
+            "--search",
+            "lr=0.01",
+            "--set",
+            "epochs=1",
+            "--trials",
+            "1",
+            "--seeds",
+            "1",
+        ]
+        study = str(tmp_path / f"study{at}")
+        assert run(monkeypatch, "tune", "node-clf", *named, *words, "--out", study) == 0, (
+            capsys.readouterr().err
+        )
+    capsys.readouterr()
+    for command, said in (
+        ("data convert", "Name a dataset"),
+        ("data convert cora", "Name the folder to write"),
+    ):
+        assert run(monkeypatch, *command.split()) == 2
+        assert said in capsys.readouterr().err
+    assert run(monkeypatch, "tune", "node-clf") == 2
+    assert "Name a dataset, such as cora" in capsys.readouterr().err
     assert run(monkeypatch, "delta", "cora", "--dataset", "disease") == 2
     assert "Two datasets are given, cora and disease; name one." in capsys.readouterr().err

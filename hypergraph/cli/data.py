@@ -19,11 +19,13 @@ from hypergraph.cli.options import (
     need_dataset,
 )
 from hypergraph.cli.output import print_json, print_record, print_table
-from hypergraph.errors import InputError
+from hypergraph.errors import InputError, short
 from hypergraph.hyperbolicity.settings import DeltaSettings
 
 FOLDER = typer.Argument(metavar="FOLDER", help="A folder of raw files, or of a graph of your own.")
-NEW_FOLDER = typer.Argument(metavar="FOLDER", help="The folder to write: new, or empty.")
+NEW_FOLDER = typer.Argument(
+    None, metavar="FOLDER", help="The folder to write: new, or empty.", show_default=False
+)
 
 data_app = typer.Typer(no_args_is_help=True, help="List, describe, fetch, check and convert datasets.")
 app.add_typer(data_app, name="data")
@@ -80,16 +82,22 @@ def data_check(folder: Path = FOLDER, json: bool = JSON) -> None:
 
 @data_app.command("convert")
 def data_convert(
-    graph: str = typer.Argument(metavar="GRAPH", help="A dataset's name, or a file or folder of your own."),
-    folder: Path = NEW_FOLDER,
+    named: str | None = NAMED,
+    folder: Path | None = NEW_FOLDER,
+    dataset: str | None = DATASET,
     task: str = typer.Option("node", help="node or link: some datasets have other features for links."),
     data: str | None = DATA_FOLDER,
     json: bool = JSON,
 ) -> None:
     """Write a graph as a folder of arrays that are mapped into memory, for graphs larger than it."""
+    if folder is None and dataset is not None and named is not None:  # the one argument is the folder
+        named, folder = None, Path(named)
+    name = need_dataset(named, dataset)
+    if folder is None:
+        raise InputError(f"Name the folder to write: hypergraph data convert {short(name)} FOLDER.")
     from hypergraph.datasets.disk import convert
 
-    about = convert(graph, folder, data=data, task=task)
+    about = convert(name, folder, data=data, task=task)
     arrays = {f"{name}.npy": f"{a['dtype']} {tuple(a['shape'])}" for name, a in about["arrays"].items()}
     print_record({"folder": str(folder), "arrays": arrays}, json)
 

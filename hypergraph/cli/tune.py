@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import BACKEND, DATA_FOLDER, JSON
+from hypergraph.cli.options import BACKEND, DATA_FOLDER, DATASET, JSON, NAMED, need_dataset
 from hypergraph.cli.output import print_json
 
 SEARCH = typer.Option(
@@ -22,7 +22,8 @@ OUT = typer.Option(None, "--out", help="The study's folder; by default runs/tune
 @app.command()
 def tune(
     task: str = typer.Argument(help="node-clf, link-pred or genome."),
-    dataset: str = typer.Option(..., help="A dataset's name, or a file or folder."),
+    named: str | None = NAMED,
+    dataset: str | None = DATASET,
     method: str | None = typer.Option(None, help="The head or layer that is tuned."),
     search: list[str] | None = SEARCH,
     fixed: list[str] | None = FIXED,
@@ -36,12 +37,13 @@ def tune(
     json: bool = JSON,
 ) -> None:
     """Search for good settings by validation scores alone; the same command goes on where it stopped."""
+    name = need_dataset(named, dataset)
     from hypergraph.tasks import tune_command
 
     def say(text: str) -> None:
         typer.echo(text, err=True)
 
-    given = {"dataset": dataset, "data": data, "seeds": seeds}
+    given = {"dataset": name, "data": data, "seeds": seeds}
     try:
         found = tune_command.tune_from_words(
             task,
