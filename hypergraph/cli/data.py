@@ -91,7 +91,7 @@ def data_convert(
 ) -> None:
     """Write a graph as a folder of arrays that are mapped into memory, for graphs larger than it."""
     if folder is None and dataset is not None and named is not None:  # the one argument is the folder
-        named, folder = None, Path(named)
+        folder, named = Path(named), None
     name = need_dataset(named, dataset)
     if folder is None:
         raise InputError(f"Name the folder to write: hypergraph data convert {short(name)} FOLDER.")

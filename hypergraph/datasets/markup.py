@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from hypergraph.datasets.arrays import GraphArrays
 from hypergraph.datasets.check import checked_graph
 from hypergraph.datasets.sources import sha256
-from hypergraph.errors import InputError
+from hypergraph.errors import InputError, short
 from hypergraph.files import reading, regular_file
 from hypergraph.limits import require
 
@@ -63,7 +64,12 @@ def _checked_mentions(path: Path, mentions: list[_Mention]) -> dict[str, int]:
 def _take_names(graph: Any) -> list[str] | None:
     """In GML and GEXF a node's label is its name; where nodes share labels, those are classes."""
     labels = [str(attributes.get("label", "")) for attributes in graph.nodes.values()]
-    if len(set(labels)) < len(labels) or "" in labels:
+    count = Counter(labels)
+    if len(count) < len(labels) or "" in count:
+        for node, attributes in graph.nodes.items():
+            # A label has to be there in GEXF: networkx writes the id where a node has none.
+            if str(node) == attributes.get("label") and count[str(node)] == 1:
+                del attributes["label"]
         return None
     for attributes in graph.nodes.values():
         del attributes["label"]
@@ -82,7 +88,7 @@ def from_networkx(
 
     The class of a node is its attribute ``y`` (or ``label``, ``class``, ``value``), and it may have none; its
     features are a list ``x`` (or ``feat``, ``features``), or numbers ``x0``, ``x1``, ... An edge may have a
-    ``weight``. Other attributes are not read.
+    ``weight``. Other attributes are not read, which ``changes`` says.
     """
     nodes = list(graph.nodes)
     if not nodes:
@@ -113,6 +119,7 @@ def from_networkx(
     if label is not None:
         y = np.empty(len(nodes), dtype=object)
         y[:] = [_label(row.get(label), place, i) for i, row in enumerate(attributes)]
+    left = sorted(present - {label, feature, *(() if feature else numbered)})
     ends = [(index[u], index[v], given) for u, v, given in graph.edges(data="weight")]
     weighted = any(given is not None for _, _, given in ends)
     return checked_graph(
@@ -125,6 +132,7 @@ def from_networkx(
         ids=None if ids == [str(i) for i in range(len(nodes))] else ids,
         columns=tuple(numbered),
         directed=graph.is_directed(),
+        changes=[f"attributes not read: {short(', '.join(left))}"] if left else None,
         where=where,
         node=place,
     )

@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 from hypergraph.datasets import NodeSplit, load_graph
 from hypergraph.datasets.labels import encode_labels
 from hypergraph.errors import InputError
+from hypergraph.files import first_line
 from hypergraph.nn.registry import HEADS
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks import loop
@@ -103,7 +104,8 @@ class HyperbolicClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any = None) -> NDArray[Any]:
         """The class of every node or row; without ``X`` of what it was fitted to."""
-        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(1)]
+        best = self.predict_proba(X).argmax(1)
+        found: NDArray[Any] = self.classes_[best]
         return found
 
     def predict_proba(self, X: Any = None) -> NDArray[np.float64]:
@@ -182,6 +184,11 @@ def _is_matrix(X: Any) -> bool:
 
 def _features(X: Any) -> Data:
     """Rows of features as a graph without edges."""
-    x = torch.from_numpy(np.ascontiguousarray(check_array(X, dtype=np.float32)))
+    try:
+        x = torch.from_numpy(np.ascontiguousarray(check_array(X, dtype=np.float32)))
+    except ValueError as error:
+        raise InputError(
+            f"X is no table of numbers ({first_line(error)}); of a table of edges load_graph makes a graph."
+        ) from error
     none = torch.empty(2, 0, dtype=torch.long)
     return Data(x=x, edge_index=none, num_nodes=len(x), name="yours")

@@ -288,6 +288,21 @@ def test_without_features_every_node_gets_a_column(tmp_path: Path) -> None:
     assert data.edge_index.tolist() == [[0, 1, 2, 2], [2, 2, 0, 1]]
 
 
+def test_a_node_of_gexf_that_is_called_by_its_id_has_no_label(tmp_path: Path) -> None:
+    """networkx writes the id where there is none, which became a class of its own."""
+    graph = nx.cycle_graph(["ann", "bob", "cem", "dan"])
+    graph.nodes["ann"].update(label="red", age=3.0)
+    graph.nodes["bob"]["label"] = graph.nodes["cem"]["label"] = "red"
+    nx.write_gexf(graph, tmp_path / "graph.gexf")
+    data = load_graph(tmp_path / "graph.gexf")
+    assert (data.node_ids, data.classes, data.y.tolist()) == (
+        ["ann", "bob", "cem", "dan"],
+        ("red",),
+        [0, 0, 0, -1],
+    )
+    assert "attributes not read: age" in data.changes
+
+
 def test_pyg_datasets_by_name() -> None:
     data = load_graph("pyg:KarateClub")
     assert (data.num_nodes, data.edge_index.shape[1], int(data.y.max())) == (34, 156, 3)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -61,3 +62,7 @@ def test_mistakes() -> None:
     ):
         with pytest.raises(InputError, match=text):
             model.fit(X, labels)
+    with pytest.raises(InputError, match=r"X is no table of numbers .* load_graph makes a graph"):
+        HyperbolicClassifier().fit([["ann", "bob"], ["bob", "cem"]], [0, 1])
+    with pytest.raises(NotFittedError):
+        HyperbolicClassifier().predict(X)
