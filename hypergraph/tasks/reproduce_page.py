@@ -81,6 +81,7 @@ class Row:
             self.method if published else f"{self.method} (ours)",
             str(len(self.seeds)),
             spread(mean, std),
+            f"{100 * statistics.fmean(self.val):.2f}",
             published or "–",
             _gap(mean, std, published),
             f"{statistics.fmean(self.seconds):.1f}",
@@ -106,7 +107,7 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
 
 
 COLUMNS = (
-    *("dataset", "method", "seeds", "{}, ours", "{}, published", "difference", "seconds"),
+    *("dataset", "method", "seeds", "{}, ours", "validation", "{}, published", "difference", "seconds"),
     *("head", "model", "split", "leaks"),
 )
 
@@ -124,11 +125,13 @@ def page(
     """
     metric = METRICS[rows[0].metric]
     names = [name.format(metric) for name in COLUMNS]
+    source = (
+        f'Published: Chen et al. 2026, table\n"{about["table"]}" (five folds). ' if about["table"] else ""
+    )
     lines = [
         f"# {about['title']}",
         "",
-        f"From `hypergraph reproduce {table} --data FOLDER`, in per cent. Published: Chen et al. 2026, table",
-        f'"{about["table"]}" (five folds). {about["note"]}'.rstrip(),
+        f"From `hypergraph reproduce {table} --data FOLDER`, in per cent. {source}{about['note']}".rstrip(),
         "",
         "The difference is that of the means, in units of the pooled standard deviation. Seconds are those",
         "of a seed on one thread, beside other work; *head* and *model* count parameters.",

@@ -9,6 +9,7 @@ TRAINED: Mapping[str, str] = {
     "node-clf": "node-clf",
     "link-pred": "link-pred",
     "activation": "link-pred",
+    "curvature": "node-clf",
     "genome": "genome",
     "image": "image",
 }
