@@ -44,6 +44,7 @@ def pairs(kit: Kit) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
         yield x, kit.point(times(-1, v), r), v
         yield x, kit.point(kit.near(v, math.pi - 1e-3), r), v
         yield x, kit.point(v, r / 2), v
+        yield x, kit.point(v, r + 1e-4), v
         yield x, x, v
 
 
@@ -90,18 +91,23 @@ def table() -> Iterator[dict[tuple[str, str, str], Worst]]:
 
 
 def stated_condition(kit: Kit, name: str, args: list[Any]) -> float:
-    """The condition number of the bound: the measured one, but more for four operators.
+    """The condition number of the bound: the measured one, but more for six operators.
 
     The centroid weighs points by cosh(s d), so that beside a far point a near one keeps what that leaves of
     its digits. A radial Lorentz vector at distance d is shorter than its coordinates by cosh(s d): so much of
     their rounding is left in its length when it moves towards the origin or is the normal of a hyperplane.
-    These have at least exp(s d). The inner product is a sum, and each of its terms has its own rounding.
+    These have at least exp(s d). The distance between Lorentz points is that of their chord, whose coordinates
+    are longer by exp(s d): on one ray a small one keeps exp(s d) / (s dist). The inner product is a sum, and each of its terms has its own rounding.
     """
     condition = oracle.condition(kit, name, args)
     if name == "inner":
         products = [a * b for a, b in zip(*(kit.full_tangent(args[0], w) for w in args[1:]))]
         total = sum(products) - 2 * products[0] * (kit.model == "lorentz")
         condition = max(condition, float(sum(abs(p) for p in products) / abs(total))) if total else math.inf
+    if name in ("dist", "log") and kit.model == "lorentz":
+        apart = kit.s * oracle.call_oracle(kit, "dist", args)[0]
+        reach = kit.s * min(oracle.call_oracle(kit, "dist0", [x])[0] for x in args)
+        condition = max(condition, float(math.exp(reach) / apart)) if apart else condition
     far = {"centroid": args[0], "transport": args[:1], "dist_hyperplane": args[1:2]}.get(name, [])
     for x in far:
         condition = max(condition, math.exp(kit.s * oracle.call_oracle(kit, "dist0", [x])[0]))
