@@ -99,6 +99,7 @@ def test_only_csr_is_taken() -> None:
         SparseMatrix(torch.eye(2))
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch 2.15's check
 def test_operator_is_registered_right() -> None:
     matrix = random_matrix()
     x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)

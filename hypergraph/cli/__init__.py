@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import warnings
 from typing import Any
 
 import typer
@@ -32,6 +33,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
+    # torch-geometric compiles a class when it is imported, of which torch tells every user.
+    warnings.filterwarnings("ignore", ".torch.jit.script. is deprecated")
     start_quickly()
     try:
         code = app(prog_name="hypergraph", standalone_mode=False)

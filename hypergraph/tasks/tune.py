@@ -141,6 +141,8 @@ def _optuna() -> Any:
 
 def _open(optuna: Any, folder: Path, config: Config, space: Mapping[str, Choice | Range], data: str) -> Study:
     """The study of a folder; a new one where there is none, the same one where it was interrupted."""
+    from sqlalchemy.pool import NullPool
+
     document = {"task": config.task, "search": describe(space), "config": config.to_dict()}
     path = folder / "config.toml"
     if not path.exists():
@@ -167,9 +169,13 @@ def _open(optuna: Any, folder: Path, config: Config, space: Mapping[str, Choice 
     with reading(
         folder / "study.db", "a study", "restore it from a copy, or choose another folder with --out"
     ):
+        # Without a pool: a connection that is kept is never closed, and holds the file.
+        storage = optuna.storages.RDBStorage(
+            f"sqlite:///{folder / 'study.db'}", engine_kwargs={"poolclass": NullPool}
+        )
         study = optuna.create_study(
             study_name="tune",
-            storage=f"sqlite:///{folder / 'study.db'}",
+            storage=storage,
             load_if_exists=True,
             direction="maximize",
             pruner=optuna.pruners.MedianPruner(n_startup_trials=5),

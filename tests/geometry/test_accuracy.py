@@ -96,8 +96,9 @@ def stated_condition(kit: Kit, name: str, args: list[Any]) -> float:
     The centroid weighs points by cosh(s d), so that beside a far point a near one keeps what that leaves of
     its digits. A radial Lorentz vector at distance d is shorter than its coordinates by cosh(s d): so much of
     their rounding is left in its length when it moves towards the origin or is the normal of a hyperplane.
-    These have at least exp(s d). The distance between Lorentz points is that of their chord, whose coordinates
-    are longer by exp(s d): on one ray a small one keeps exp(s d) / (s dist). The inner product is a sum, and each of its terms has its own rounding.
+    These have at least exp(s d). The distance between Lorentz points is that of their chord, whose
+    coordinates are longer by exp(s d): on one ray a small one keeps exp(s d) / (s dist). The inner product
+    is a sum, and each of its terms has its own rounding.
     """
     condition = oracle.condition(kit, name, args)
     if name == "inner":
