@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 from hypergraph.errors import InputError
 from hypergraph.files import atomic_write_bytes, reading, regular_file
 from hypergraph.tasks import checkpoint
+from hypergraph.tasks.run import CHECKPOINT
 
 # Seconds between checkpoints, which also take no more than a fiftieth of the time.
 EVERY = 5.0
@@ -60,12 +61,14 @@ class Keeper:
         owner: What the run is (task, dataset, head ...); kept in the checkpoint.
         check: Called with the owner of a checkpoint that is found; raises where that is another run.
         every: Seconds between checkpoints.
+        run: The file without which the run is no more; by default the checkpoint.
     """
 
     folder: Path
     owner: dict[str, Any]
     check: Callable[[Any, Path], None] = lambda found, path: None
     every: float = field(default_factory=lambda: EVERY)
+    run: Path | None = None
     _due: float = field(default=0.0, init=False)
     _log: IO[bytes] | None = field(default=None, init=False)
     _kept: bytes = field(default=b"", init=False)  # the metrics up to the checkpoint
@@ -74,7 +77,7 @@ class Keeper:
 
     @property
     def path(self) -> Path:
-        return self.folder / "checkpoint.safetensors"
+        return self.folder / CHECKPOINT
 
     def restore(self, task: Trainable) -> tuple[Progress, dict[str, Tensor]]:
         """The state of the last checkpoint, loaded into the task; of a fresh run where there is none."""
@@ -128,8 +131,9 @@ class Keeper:
         """Append the metrics of an epoch."""
         if not _first_rank():
             return
-        if not self.path.exists():  # it is written before the first epoch
-            raise FileNotFoundError(errno.ENOENT, "deleted while the run went on", str(self.path))
+        # A checkpoint, which is written before the first epoch, may have made the folder again.
+        if not (self.run or self.path).exists():
+            raise FileNotFoundError(errno.ENOENT, "deleted while the run went on", str(self.run or self.path))
         if self._log is None:
             atomic_write_bytes(self.folder / "metrics.jsonl", self._kept)
             self._log = (self.folder / "metrics.jsonl").open("ab")

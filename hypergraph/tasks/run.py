@@ -34,6 +34,7 @@ PROBE_BYTES = 16 * 2**20
 
 # What a seed leaves beside its ``result.json``.
 SEED_FILES = ("metrics.jsonl", "model.safetensors", "embedding.npz")
+CHECKPOINT = "checkpoint.safetensors"  # of a seed that is not finished
 CURVE = 10  # epochs: fewer are read off a table, and to draw them takes longer than to train them
 
 
@@ -224,6 +225,8 @@ class Run:
                 for seed in found
                 for line in read_text(self.seed_folder(seed) / "metrics.jsonl").splitlines()
             ]
+        for seed in found:  # a kill may have come between a seed's result and the end of its checkpoint
+            (self.seed_folder(seed) / CHECKPOINT).unlink(missing_ok=True)
         atomic_write_text(self.path / "metrics.jsonl", "".join(lines))
         for name in ("model.safetensors", "embedding.npz"):
             with atomic_path(self.path / name) as part:

@@ -215,7 +215,12 @@ def run_seed(folder: Run, seed: int, data: Any, report: Report | None = None) ->
     place.mkdir(parents=True, exist_ok=True)
     with alone(config, seed):
         task = folder.kind.load_task()(config, seed, data)
-        keeper = Keeper(place, owner, lambda found, path: folder.check_owner(seed, found, path))
+        keeper = Keeper(
+            place,
+            owner,
+            lambda found, path: folder.check_owner(seed, found, path),
+            run=folder.path / "config.toml",
+        )
         done, _ = loop.train(task, task.schedule, keeper, report)
         checkpoint.save(place / "model.safetensors", task.model.state_dict(), {"owner": owner})
         with atomic_path(place / "embedding.npz") as part:

@@ -9,7 +9,7 @@ from typing import Any
 from hypergraph.errors import InputError
 from hypergraph.files import reading
 from hypergraph.tasks.result import Result
-from hypergraph.tasks.run import Run
+from hypergraph.tasks.run import CHECKPOINT, Run
 from hypergraph.tasks.sealed import read_text
 
 FILES = ("config.toml", "metrics.jsonl", "result.json", "model.safetensors", "embedding.npz", "curves.png")
@@ -59,7 +59,7 @@ def _last_epoch(run: Run, seed: int) -> dict[str, Any]:
 def _history(run: Run, seed: int) -> list[bytes]:
     """The lines of metrics that an unfinished seed has up to its checkpoint."""
     folder, remedy = run.seed_folder(seed), run.remedy(seed)
-    path = folder / "checkpoint.safetensors"
+    path = folder / CHECKPOINT
     if not path.exists():
         return []
     from hypergraph.tasks import checkpoint

@@ -550,7 +550,11 @@ def test_a_deleted_folder_ends_the_run(
 
 def test_what_killed_processes_left_is_removed(broken: Path, tmp_path: Path) -> None:
     folder = copied(broken, tmp_path / "run")
-    left = [folder / ".result.part-12.json", folder / "seeds" / "1" / ".checkpoint.part-34.safetensors"]
+    left = [
+        folder / ".result.part-12.json",
+        folder / "seeds" / "1" / ".checkpoint.part-34.safetensors",
+        folder / "seeds" / "0" / "checkpoint.safetensors",  # of a seed that is finished
+    ]
     for path in left:
         path.write_text("half")
     (folder / ".mine").write_text("not ours")

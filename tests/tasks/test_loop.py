@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from hypergraph.errors import InputError
 from hypergraph.geometry import Lorentz, PoincareBall
 from hypergraph.tasks.guard import TrainingStopped, step, telemetry
-from hypergraph.tasks.keeper import Keeper
+from hypergraph.tasks.keeper import Keeper, Progress
 from hypergraph.tasks.loop import Schedule, train
 
 
@@ -162,3 +163,18 @@ def test_telemetry(K: float) -> None:
         assert values["boundary_share"] == 0.25
         assert values["max_radius"] == pytest.approx(space.dist0(points).max().item(), rel=1e-4)
         assert values["K"] == pytest.approx(K)
+
+
+def test_a_checkpoint_does_not_bring_back_a_run_that_was_deleted(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.toml").touch()
+    task = Toy(scores=[1.0])
+    kept = Keeper(run / "seeds" / "0", {}, every=0.0, run=run / "config.toml")
+    kept.save(task, Progress(), {})
+    kept.log({"epoch": 1})
+    shutil.rmtree(run)
+    kept.save(task, Progress(), {})  # makes the folder again
+    with pytest.raises(FileNotFoundError, match="deleted while the run went on"):
+        kept.log({"epoch": 2})
+    kept.close()
