@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,3 +74,16 @@ def unknown_dataset(name: str) -> InputError:
     if Path(name).suffix or len(Path(name).parts) > 1:
         return InputError(f"{name}: no such file or folder.")
     return unknown_name("dataset", name, [*DATASETS, "ogbn-name", "pyg:Name", "a file or folder"])
+
+
+def may_have_masks(dataset: str) -> bool:
+    """Whether a graph may come with a split of its own, without reading it: PyG's and OGB's do, and files of
+    arrays can."""
+    path = Path(dataset)
+    try:
+        if path.suffix == ".npz" and path.is_file():
+            with zipfile.ZipFile(path) as arrays:
+                return "train_mask.npy" in arrays.namelist()
+        return path.suffix == ".pt" or not path.exists() or (path / "train_mask.npy").exists()
+    except (OSError, ValueError, zipfile.BadZipFile):  # what is wrong with it is said where it is read
+        return False

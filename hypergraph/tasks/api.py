@@ -168,10 +168,12 @@ def _run(
     if graph is not None:
         if distributed.launched():
             raise InputError("Under torchrun every process loads the graph: give a file or a dataset's name.")
-        from hypergraph.datasets import load_graph
+        from hypergraph.datasets import default_split, load_graph
 
         graph = load_graph(graph)
         given = {"dataset": graph.name, **given}
+        if cls is NodeConfig and given.get("split") is None and graph.y is not None:
+            given["split"] = default_split(graph)
     elif dataset is not None:
         given = {"dataset": os.fspath(dataset), **given}
     if resume is not None:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS
+from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS, may_have_masks
 from hypergraph.errors import InputError, short, unknown_name
 from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, FCS, HEADS
 from hypergraph.option import MOST, MOST_SEED, check_fields, fit, option, option_of
@@ -155,6 +155,7 @@ class GraphConfig(Config):
 
 
 MAGNITUDES = ("free", "row")
+RECIPES = ("few-labels", "many-labels")
 _MAGNITUDE = "Whether the magnitudes of {} are parameters of their own, or norms of rows."
 _SPLIT = "The split; by default the one that publications use on the dataset."
 
@@ -175,6 +176,13 @@ class NodeConfig(GraphConfig):
     )
     magnitude: str = option(
         "free", _MAGNITUDE.format("bmlr-p, bmlr-l and pmlr"), group=MODEL, choices=MAGNITUDES
+    )
+    recipe: str | None = option(
+        None,
+        "What a graph gets that no preset names: made for few labelled nodes, or for many; by default few "
+        "where a split comes with the graph, and many where it is ours.",
+        group=MODEL,
+        choices=RECIPES,
     )
     head_lr: float | None = option(None, "Learning rate of the head; by default that of the rest.", above=0)
     head_weight_decay: float | None = option(
@@ -244,8 +252,18 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
         if name in known:
             values = preset(cls.task, Path(dataset).name, *variants) | typed
             variants.append(values.get(name, known[name].default))
+    if "recipe" in known:
+        typed["recipe"] = typed.get("recipe") or _recipe(dataset, typed.get("split"))
+        variants.append(typed["recipe"])
     settled = cls(**fit(cls, preset(cls.task, Path(dataset).name, *variants) | typed))
     return replace(settled, **_depending(settled))
+
+
+def _recipe(dataset: str, split: str | None) -> str:
+    """Splits that come with a graph train few nodes a class; ours train most of them."""
+    known = DATASETS.get(dataset)
+    split = split or (known.split if known else "masks" if may_have_masks(dataset) else "strict")
+    return "few-labels" if split in ("planetoid", "masks") else "many-labels"
 
 
 def _depending(config: Config) -> dict[str, Any]:
@@ -278,8 +296,8 @@ def presets(task: str) -> dict[str, Any]:
 
 
 def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
-    """The presets of a task for a dataset; ``variants`` (space, head, encoder, magnitude)
-    are more and more special.
+    """The presets of a task for a dataset; ``variants`` (space, head, encoder, magnitude,
+    recipe) are more and more special.
 
     In the file, ``[default]`` and then ``[<dataset>]`` give the values, each with a table of its own for a
     variant where that differs; ``like`` names the dataset whose presets are used too.

@@ -137,6 +137,8 @@ class NodeClf:
         kept = graphs.about(config, data)
         if thin := _thin_classes(data):
             kept["notices"].append(f"Too few labelled nodes to be in every part of the split: {thin}.")
+        if other := _other_recipe(config.recipe, sizes["train"] / sum(sizes.values())):
+            kept["notices"].append(other)
         if len(data.classes) == 2:
             kept["notices"].append(f"F1 is that of the class '{data.classes[1]}'.")
         return {"split": data.split.kind, "sizes": sizes, "leaks": data.split.leaks, **kept}
@@ -230,6 +232,17 @@ def _label_names(graph: Any) -> NDArray[Any]:
     if graph.y is None:
         return np.full(int(graph.num_nodes), "", dtype=object)
     return np.array([*graph.classes, ""], dtype=object)[graph.y.numpy()]
+
+
+def _other_recipe(recipe: str | None, share: float) -> str | None:
+    """Where the recipe is made for other splits than this one, which trains a share of its nodes."""
+    other = {"few-labels": share > 0.3, "many-labels": share < 0.1}
+    if recipe is None or not other[recipe]:
+        return None
+    better = next(name for name in other if name != recipe)
+    return (
+        f"{share:.0%} of the labelled nodes are trained, for which --recipe {better} is made, not {recipe}."
+    )
 
 
 def _thin_classes(data: GraphData) -> str:

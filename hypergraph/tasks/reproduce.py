@@ -61,7 +61,7 @@ MORE_DATASETS: Mapping[str, Sequence[str]] = {
 }
 
 # What may differ between a finished run and what is asked for: none has a say in the numbers of a seed.
-_FREE = ("seeds", "seed", "data", "dataset", "threads", "device")
+_FREE = ("seeds", "seed", "data", "dataset", "threads", "device", "recipe")
 
 
 @dataclass(frozen=True)

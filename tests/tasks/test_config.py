@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
 from hypergraph.nn.registry import FCS, HEADS
 from hypergraph.option import kind_of
+from hypergraph.tasks import node_clf
 from hypergraph.tasks.config import LinkConfig, NodeConfig, preset, settle
 from hypergraph.tasks.kinds import KINDS
 
@@ -111,8 +113,10 @@ def test_presets_follow_what_they_are_like() -> None:
     """disease-hgcn is like disease, which is as published; an encoder may have values of its own."""
     found = preset("node-clf", "disease-hgcn", "poincare", "bmlr-p", "hgcn")
     assert (found["K"], found["num_layers"], found["min_epochs"], found["dropout"]) == (-1.0, 2, 300, 0.3)
-    own = settle(NodeConfig, {"dataset": "mine"})
+    own = settle(NodeConfig, {"dataset": "mine", "split": "masks"})
     assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-0.1, 1, 1, 0.5)
+    own = settle(NodeConfig, {"dataset": "mine", "split": "strict"})
+    assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-1.0, 2, 0, 0.0)
     of_rows = settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p", "magnitude": "row"})
     assert (of_rows.weight_decay, of_rows.feature_dropout) == (0.001, 0.3)
     assert settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p"}).feature_dropout == 0
@@ -131,3 +135,28 @@ def test_a_head_may_have_a_rate_of_its_own() -> None:
     assert [p.numel() for p in head["params"]] == [32, 2, 2]  # the curvature is the encoder's too
     config = settle(NodeConfig, {"dataset": "disease"})
     assert len(NodeClf(config, 0, NodeClf.load(config)).optimizer.param_groups) == 1
+
+
+def test_a_recipe_is_chosen_by_the_split_that_is_to_be_expected(tmp_path: Path) -> None:
+    edges, arrays, masked = (tmp_path / name for name in ("edges.csv", "plain.npz", "masked.npz"))
+    edges.write_text("a,b\n")
+    np.savez(arrays, edge_index=[[0], [1]])
+    np.savez(masked, edge_index=[[0], [1]], train_mask=[True, False])
+    (tmp_path / "damaged.npz").write_text("no archive")
+    expected = {edges: "many", arrays: "many", masked: "few", tmp_path / "damaged.npz": "many"}
+    for path, labels in expected.items():
+        assert settle(NodeConfig, {"dataset": str(path)}).recipe == f"{labels}-labels", path
+    for dataset, labels in {"cora": "few", "disease": "many", "pyg:Planetoid/Cora": "few"}.items():
+        assert settle(NodeConfig, {"dataset": dataset}).recipe == f"{labels}-labels"
+    assert settle(NodeConfig, {"dataset": "cora", "recipe": "many-labels"}).K == -1.0  # as published
+    assert settle(NodeConfig, {"dataset": str(edges), "recipe": "few-labels"}).K == -0.1
+    assert settle(NodeConfig, {"dataset": str(edges), "K": -0.5}).K == -0.5
+
+
+@pytest.mark.parametrize(
+    ("recipe", "share", "better"),
+    [("few-labels", 0.7, "many-labels"), ("many-labels", 0.05, "few-labels"), ("few-labels", 0.05, None)],
+)
+def test_a_recipe_for_another_split_is_said(recipe: str, share: float, better: str | None) -> None:
+    said = node_clf._other_recipe(recipe, share)
+    assert said is None if better is None else said is not None and f"--recipe {better} is made for that" in said
