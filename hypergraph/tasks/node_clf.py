@@ -240,9 +240,7 @@ def _other_recipe(recipe: str | None, share: float) -> str | None:
     if recipe is None or not other[recipe]:
         return None
     better = next(name for name in other if name != recipe)
-    return (
-        f"{share:.0%} of the labelled nodes are trained, for which --recipe {better} is made, not {recipe}."
-    )
+    return f"{share:.0%} of the labelled nodes are trained: --recipe {better} is made for that, not {recipe}."
 
 
 def _thin_classes(data: GraphData) -> str:

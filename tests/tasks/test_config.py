@@ -159,4 +159,5 @@ def test_a_recipe_is_chosen_by_the_split_that_is_to_be_expected(tmp_path: Path) 
 )
 def test_a_recipe_for_another_split_is_said(recipe: str, share: float, better: str | None) -> None:
     said = node_clf._other_recipe(recipe, share)
-    assert said is None if better is None else said is not None and f"--recipe {better} is made for that" in said
+    assert (said is None) == (better is None)
+    assert said is None or f"--recipe {better} is made for that" in said
