@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +30,15 @@ class _Linear(nn.Module):
     """What the layers share: a weight with DropConnect, and a gyro bias."""
 
     bias: nn.Parameter | None
+
+    def __init_subclass__(cls) -> None:
+        # Subclasses pass options on: help() and editors are to show them all.
+        found: dict[str, inspect.Parameter] = {}
+        for base in reversed(cls.__mro__):
+            if issubclass(base, _Linear):
+                found |= inspect.signature(base.__init__).parameters
+        whole = [value for name, value in found.items() if name not in ("self", "options")]
+        cls.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
 
     def __init__(
         self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0

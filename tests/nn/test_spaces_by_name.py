@@ -8,6 +8,7 @@ import pytest
 
 from hypergraph.errors import InputError
 from hypergraph.nn import BFC, BMLR, GCN, HGCN, HNN, MLP, FermiDirac, HGCNConv
+from hypergraph.nn.registry import FCS
 
 
 def test_a_string_names_a_space() -> None:
@@ -29,3 +30,17 @@ def test_anything_else_is_refused_at_once() -> None:
 def test_signatures_are_whole(cls: type) -> None:
     names = list(inspect.signature(cls).parameters)
     assert names[:4] == ["in_channels", "hidden_channels", "num_layers", "space"] and "dropout" in names
+
+
+def test_signatures_of_layers_are_whole() -> None:
+    own = {
+        "bfc-p": ["magnitude", "phi", "init"],
+        "poincare-fc": ["magnitude"],
+        "lorentz-fc": ["phi"],
+        "mobius": [],
+    }
+    for name, options in own.items():
+        found = list(inspect.signature(FCS[name].load()).parameters)
+        assert found == ["in_channels", "out_channels", "space", "bias", "dropout", *options], name
+    with pytest.raises(TypeError, match="droput"):
+        BFC(16, 4, "poincare", droput=0.1)
