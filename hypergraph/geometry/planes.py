@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.planes import Gram, Horospheres, Products, Tail
+from hypergraph.geometry.kernels.planes import Horospheres, Products, Tail
 from hypergraph.geometry.numerics import (
     Scalar,
     at_least,
@@ -29,8 +29,8 @@ from hypergraph.geometry.numerics import (
     unit,
 )
 from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import combine, sq_norm, times
-from hypergraph.sparse import SparseRows
+from hypergraph.geometry.rows import combine, dot, sq_norm, times
+from hypergraph.sparse import SparseMatrix, SparseRows, spmm
 
 Points = Tensor | SparseRows
 Given = Tensor | None
@@ -39,20 +39,15 @@ Given = Tensor | None
 class Rows(NamedTuple):
     """Points ``[1 + rise, factor * vector]`` of the Lorentz model of curvature -1."""
 
-    vectors: Points
+    vectors: Tensor | SparseMatrix
     factor: Scalar
     rise: Tensor
 
-    def space(self) -> Tensor:
-        """The spatial coordinates of dense rows."""
-        assert isinstance(self.vectors, Tensor)
-        return times(self.factor, self.vectors)
-
-    def products(self, z: Tensor) -> Tensor:
-        """The inner products of the spatial coordinates with the rows of z."""
-        if isinstance(self.vectors, SparseRows):
-            return self.factor * self.vectors.product(z)
-        return self.space() @ z.mT
+    def products(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """The inner products of the spatial coordinates with the rows of z, and the norms of these rows."""
+        if isinstance(self.vectors, SparseMatrix):
+            return self.factor * spmm(self.vectors, z.T), torch.linalg.vector_norm(z, dim=-1)
+        return _products(times(self.factor, self.vectors), z)
 
     @property
     def time(self) -> Tensor:
@@ -72,11 +67,13 @@ def rows(x: Points, K: Scalar, pace: float, tangent: bool) -> Rows:
     """
     s = (-K) ** 0.5
     if tangent:
-        square = x.sq_norm() if isinstance(x, SparseRows) else sq_norm(x)
+        vectors, own, square = (
+            (x.matrix, x.factor, x.sq_norm()) if isinstance(x, SparseRows) else (x, 1.0, sq_norm(x))
+        )
         factor, q = bound_of(square, pace * pace * K, distance_limit(x.dtype))
         scale = sinhc(q)
         square = q * scale.square()
-        return Rows(x, pace * s * times(factor, scale), square / (1 + (1 + square).sqrt()))
+        return Rows(vectors, own * pace * s * times(factor, scale), square / (1 + (1 + square).sqrt()))
     assert isinstance(x, Tensor)
     if pace == 2:
         factor, q = bound(x, K, radius_limit(x.dtype))
@@ -92,18 +89,19 @@ def nonzero(r: Tensor) -> Tensor:
     return torch.where(r == 0, 1.0, r)
 
 
+@with_kernel(Products())
+def _products(x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+    return x @ z.mT, torch.linalg.vector_norm(z, dim=-1)
+
+
 @with_kernel(Horospheres())
 def _horospheres(
-    x: Points, weight: Tensor, scale: Given, offset: Given, K: Scalar, pace: float, tangent: bool
+    x: Tensor | SparseMatrix, factor: Scalar, rise: Tensor, weight: Tensor, scale: Tensor, offset: Tensor
 ) -> Tensor:
-    points = rows(x, K, pace, tangent)
-    t = points.rise - points.products(unit(weight))
-    # e^{-d} <= 1 + t, that is t >= -(r + rise) / (r + time) with r the length of the spatial part
-    r = safe_sqrt(points.rise * (2 + points.rise))
-    t = at_least(t, -(r + points.rise) / (r + points.time))
-    value = torch.log1p(t) / (-K) ** 0.5
-    value = value if scale is None else scale * value
-    return value if offset is None else value + offset
+    t = rise - Rows(x, factor, rise).products(unit(weight))[0]
+    # e^{-d} <= 1 + t, that is t >= -r / (1 + r) with r the length of the spatial part plus the rise
+    r = safe_sqrt(rise * (2 + rise)) + rise
+    return scale * torch.log1p(at_least(t, -r / (1 + r))) + offset
 
 
 @operator
@@ -115,19 +113,9 @@ def horospheres(
     :math:`B^v(x) = \frac1s\log(x_t - \langle x_s, v\rangle)` at :class:`Rows`. Shapes: x ``(..., ambient)``,
     weight ``(C, n)``, scale and offset ``(C,)``, result ``(..., C)``; the others as for :func:`rows`.
     """
-    return _shaped(_horospheres(_flat(x), weight, scale, offset, K, pace, tangent), x)
-
-
-@with_kernel(Products())
-def products(x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-    """The inner products of x ``(rows, n)`` with the rows of z ``(C, n)``, and the norms of these rows."""
-    return x @ z.mT, torch.linalg.vector_norm(z, dim=-1)
-
-
-@with_kernel(Gram())
-def gram(p: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The inner products <p, p>, <p, z> and <z, z> of the rows of two matrices."""
-    return p.square().sum(-1), (p * z).sum(-1), z.square().sum(-1)
+    scale = weight.new_ones(weight.size(0)) if scale is None else scale
+    offset = weight.new_zeros(()) if offset is None else offset
+    return _shaped(_horospheres(*rows(_flat(x), K, pace, tangent), weight, scale / (-K) ** 0.5, offset), x)
 
 
 @with_kernel(Tail())
@@ -173,12 +161,8 @@ def hyperplanes(
     b = s * offset
     b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
     points = rows(_flat(x), K, pace, tangent)
-    if isinstance(x, SparseRows):
-        inner, norms = points.products(weight), torch.linalg.vector_norm(weight, dim=-1)
-    else:
-        inner, norms = products(points.space(), weight)
-    scale = (norms if scale is None else scale) / s
-    column = b.cosh() / nonzero(norms)
+    inner, norms = points.products(weight)
+    scale, column = (norms if scale is None else scale) / s, b.cosh() / nonzero(norms)
     return _shaped(tail(inner, points.time, column, -b.sinh(), scale, "asinh", -math.inf), x)
 
 
@@ -195,7 +179,9 @@ class _Placed(NamedTuple):
 
 
 def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _Placed:
-    u2, uz, z2 = gram(point, normal)
+    # a norm has the cheaper derivative, and here the rows are many
+    u2, z2 = (torch.linalg.vector_norm(rows, dim=-1).square() for rows in (point, normal))
+    uz = dot(point, normal).squeeze(-1)
     limit = distance_limit(point.dtype)
     q = -pace * pace * K * u2
     factor = pace * (-K) ** 0.5 * sinhc(bound_square(q, limit)) * bound_factor(q, limit)
@@ -216,7 +202,7 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     p = _place(point, normal, K, pace)
     lean = p.length * p.along * p.factor / (1 + p.time)
     points = rows(_flat(x), K, pace, False)
-    inner, norms = products(points.space(), combine(1.0, normal, lean.unsqueeze(-1), point))
+    inner, norms = points.products(combine(1.0, normal, lean.unsqueeze(-1), point))
     column = (1 + p.along.square()).sqrt() / nonzero(norms)
     scale = (1 + p.time) * p.length / (-K) ** 0.5
     return _shaped(tail(inner, points.time, column, -p.along, scale, "asinh", -math.inf), x)
@@ -241,8 +227,9 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     busemann = horospheres(_flat(x), towards, two, -2 / s * torch.log1p(rise), K=K, pace=pace)
     # cosh(s d) is a Minkowski product
     points = rows(_flat(x), K, pace, False)
-    inner, _ = products(points.space(), point)
-    return _shaped(busemann * tail(inner, points.time, -p.factor, p.time, None, "hcothh", 1.0), x)
+    return _shaped(
+        busemann * tail(points.products(point)[0], points.time, -p.factor, p.time, None, "hcothh", 1.0), x
+    )
 
 
 @operator
@@ -251,7 +238,7 @@ def linear_forms(x: Points, weight: Tensor, *, K: Scalar, pace: float, tangent: 
     if isinstance(x, Tensor) and pace == 1 and not tangent:
         return x @ weight.mT
     points = rows(x, K, pace, tangent)
-    return (points.products(weight[:, 1:]) + points.time * weight[:, 0]) / (-K) ** 0.5
+    return (points.products(weight[:, 1:])[0] + points.time * weight[:, 0]) / (-K) ** 0.5
 
 
 # torch.fx takes every operator whole: it cannot follow one that looks at its numbers

@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import TINY, constant, sinh_form, sinh_slopes, sq_norms
-from hypergraph.geometry.numerics import distance_limit
-from hypergraph.sparse import SparseRows, spmm
+from hypergraph.geometry.kernels.small import constant
+from hypergraph.sparse import SparseMatrix, spmm
 
 # Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
 # overhead of an operation not to count.
@@ -34,123 +33,58 @@ def _class_blocks(weight: Tensor) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, classes, max(size, 1)))
 
 
-def _form(s: float, pace: float, tangent: bool) -> tuple[str, float]:
-    """What rows x hold, and the rate in q = (rate |x|)^2."""
-    return ("tangent", pace * s) if tangent else ("ball" if pace == 2 else "sheet", s)
-
-
-def _row_form(q: Tensor, form: str, rate: float, limit: float) -> tuple[Any, Tensor]:
-    """The factor of x in the spatial part, and the time less 1, at q = (rate |x|)^2."""
-    one = constant(1, 1.0, q.dtype)
-    if form == "ball":
-        conformal = constant(1, 2.0, q.dtype) / (one - q)
-        return conformal * constant(1, rate, q.dtype), q * conformal
-    if form == "sheet":
-        return rate, q / (q + one).sqrt_().add_(one)
-    factor, time = sinh_form(q + TINY, rate, limit, False)
-    # cosh(r) - 1 is sinh(r)^2 / (1 + cosh(r))
-    return factor, (factor / rate).square_().mul_(q).div_(time.add_(one))
-
-
-def _row_slopes(q: Tensor, factor: Any, time: Tensor, form: str, rate: float) -> tuple[Any, Tensor]:
-    """Twice the derivatives by q of the logarithm of the factor (``None`` for 0), and of the time."""
-    if form == "ball":
-        conformal = factor / constant(1, rate, q.dtype)
-        return conformal, conformal * conformal
-    if form == "sheet":
-        return None, time.reciprocal()
-    falling, rising = sinh_slopes(q + TINY, factor, time, rate, math.inf, False)
-    return falling.div_(factor).neg_(), rising
-
-
 class Horospheres(Kernel):
-    r""":func:`hypergraph.geometry.planes.horospheres` at a fixed curvature.
+    r""":func:`hypergraph.geometry.planes.horospheres`, of points that are rows already.
 
-    :math:`e^{sB} - 1 = t_{ik} = \text{rise}_i + \frac{y_{ik}}{\lVert z_k\rVert}` with
-    :math:`y_{ik} = -\text{factor}_i \langle x_i, z_k\rangle`.
+    The argument of the logarithm is :math:`1 + t`, :math:`t_{ik} = \text{rise}_i + y_{ik} / \lVert z_k\rVert`
+    with :math:`y_{ik} = -\text{factor}_i \langle x_i, z_k\rangle`.
     """
 
     def forward(
-        self, x: Any, weight: Tensor, scale: Any, offset: Any, K: Any, pace: float, tangent: bool
+        self, x: Any, factor: Any, rise: Tensor, weight: Tensor, scale: Tensor, offset: Tensor
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
-        sparse = isinstance(x, SparseRows)
-        if isinstance(K, Tensor) or 0 in x.shape or weight.numel() == 0 or not _constant_rows(x, weight):
+        if 0 in x.shape or weight.numel() == 0 or not _least(factor) > 0:
             return None
-        s, limit = (-K) ** 0.5, distance_limit(weight.dtype)
-        form, rate = _form(s, pace, tangent)
-        points = x[:, 1:] if form == "sheet" else x
-        q = x.sq_norm().squeeze(-1) * (rate * rate) if sparse else sq_norms(points, rate * rate)
-        if form == "sheet":  # the time is not used, but a NaN in it counts
-            q.add_(x[:, 0], alpha=0)
-        farthest = q.amax().item()
-        most = {"ball": math.tanh(limit / 2), "sheet": math.sinh(limit)}.get(form, limit)
-        if not farthest <= most * most:
-            return None
-        factor, rise = _row_form(q, form, rate, limit)
-        column = constant(1, -rate, q.dtype) if form == "sheet" else (-factor).unsqueeze_(-1)
-        t, inverse = _inner(points, column, weight)
+        t, inverse = _inner(x, -factor, weight)
         shortest, longest = inverse.aminmax()
         if not 1e-15 < shortest.item() <= longest.item() < 1e15:  # a direction that may have lost its digits
             return None
-        torch.addcmul(rise.unsqueeze(-1), t, inverse, out=t)
-        if farthest > 0.8:  # where rounding might pass the exact bound below
-            r = (rise + constant(1, 2.0, t.dtype)).mul_(rise).sqrt_().add_(rise)
-            t.clamp_min_((r / (r + constant(1, 1.0, t.dtype))).neg_().unsqueeze(-1))
+        torch.addcmul(rise, t, inverse, out=t)
+        if not rise.amax().item() < 0.3:  # where rounding might pass the exact bound
+            r = (rise * (2 + rise)).sqrt_().add_(rise)
+            t.clamp_min_(r.div_(-1 - r))
         f = t.log1p_()
-        scale = constant(1, 1.0, t.dtype) if scale is None else scale
-        out = q.new_empty(t.shape)
-        if offset is None:
-            torch.mul(f, scale * (1 / s), out=out)
-        else:
-            torch.addcmul(offset, f, scale, value=1 / s, out=out)
-        return out, (q, factor, column, rise, inverse, f)
+        return torch.addcmul(offset, f, scale), (inverse, f)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (x, weight, scale, _, K, pace, tangent), (grad,) = inputs, grads
-        q, factor, column, rise, inverse, f = kept
-        s = (-K) ** 0.5
-        form, rate = _form(s, pace, tangent)
+        (x, factor, rise, weight, scale, _), (inverse, f), (grad,) = inputs, kept, grads
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
-        ones, one = constant(len(grad), 1.0, grad.dtype), constant(1, 1.0, grad.dtype)
-        over_s, time = constant(1, 1 / s, grad.dtype), rise + one
+        ones, time = constant(len(grad), 1.0, grad.dtype), 1 + rise
         by_offset = torch.mv(grad.T, ones)
         part = grad * f
-        by_scale = torch.mv(part.T, ones).mul_(over_s) if needed[2] else None
-        # by t: grad / (1 + t), times what f is multiplied with; 1 + t is exp(f), and t is not kept
-        times = constant(weight.size(0), 1 / s, grad.dtype) if scale is None else scale * over_s
+        by_scale = torch.mv(part.T, ones) if needed[4] else None
+        # by t: grad / (1 + t), times the scale; 1 + t is exp(f), and t is not kept
         by_t = torch.neg(f, out=part).exp_().mul_(grad)
-        by_rise: Any = torch.mv(by_t, times) if needed[0] else None
+        by_rise = torch.mv(by_t, scale).unsqueeze_(-1)
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
-        along = torch.addmv(by_offset, by_t.T, time, alpha=-1).mul_(times).mul_(inverse).mul_(inverse)
-        by_t.mul_(times.mul(inverse))
-        points = x[:, 1:] if form == "sheet" else x
-        by_x, by_weight = _inner_backward(points, column, weight, by_t, along, needed)
-        if needed[0]:
-            slope, rise_slope = _row_slopes(q, factor, time, form, rate)
-            by_q = rise_slope.mul_(by_rise)
-            if slope is not None:  # times <by y, y>
-                by_q.addcmul_(torch.mv(grad, times).addcmul_(by_rise, time, value=-1), slope)
-            # nothing depends on the time of the sheet: it follows from the rest
-            whole = torch.zeros_like(x) if form == "sheet" else by_x
-            out = whole[:, 1:] if form == "sheet" else by_x
-            torch.addcmul(by_x, by_q.unsqueeze(-1), points, value=rate * rate, out=out)
-            by_x = whole
-        return by_x, by_weight, by_scale, by_offset if needed[3] else None, None, None, None
+        along = torch.addmv(by_offset, by_t.T, time[:, 0], alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
+        by_factor = None
+        if needed[1]:
+            by_factor = torch.addcmul(torch.mv(grad, scale).unsqueeze_(-1), by_rise, time, value=-1) / factor
+            by_factor = by_factor.sum_to_size(factor.shape)
+        by_x, by_weight = _inner_backward(x, -factor, weight, by_t.mul_(scale * inverse), along, needed[0])
+        return by_x, by_factor, by_rise, by_weight, by_scale, by_offset.sum_to_size(inputs[5].shape)
 
 
-def _constant_rows(x: Any, weight: Tensor) -> bool:
-    """Whether x is dense, or sparse rows that nothing differentiates."""
-    if not isinstance(x, SparseRows):
-        return True
-    learned = isinstance(x.factor, Tensor) and x.factor.requires_grad
-    return weight.device.type == x.matrix.device.type and not learned
+def _least(factor: Any) -> float:
+    return factor.amin().item() if isinstance(factor, Tensor) else factor
 
 
 def _inner(x: Any, column: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
     """``column * x`` times the rows of the weight, and one over the norms of these rows."""
-    if isinstance(x, SparseRows):
-        return spmm(x.matrix, weight.T).mul_(column * x.factor), _inverse_norms(weight)
+    if isinstance(x, SparseMatrix):
+        return spmm(x, weight.T).mul_(column), _inverse_norms(weight)
     if weight.size(0) < _FEW:
         return torch.mm(weight, x.T).T.mul_(column), _inverse_norms(weight)
     x = x * column
@@ -162,22 +96,18 @@ def _inner(x: Any, column: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _inner_backward(
-    x: Any, column: Any, weight: Tensor, by_y: Tensor, along: Tensor, needed: Sequence[bool]
-) -> tuple[Any, Tensor | None]:
-    """The gradients by x, its squared norm aside, and by the weight, less ``along`` times the weight."""
+    x: Any, column: Any, weight: Tensor, by_y: Tensor, along: Tensor, needs_x: bool
+) -> tuple[Tensor | None, Tensor]:
+    """The gradients by x, and by the weight, less ``along`` times the weight."""
     along = along.unsqueeze(-1)
-    if isinstance(x, SparseRows):
-        by_weight = spmm(x.matrix.T, by_y * (column * x.factor)).T
-        return None, by_weight.addcmul_(along, weight, value=-1)
-    if weight.size(0) < _FEW:
-        by_y.mul_(column)
-        by_x = torch.mm(by_y, weight) if needed[0] else None
-        return by_x, torch.mm(by_y.T, x).addcmul_(along, weight, value=-1) if needed[1] else None
-    x = x * column
+    if isinstance(x, SparseMatrix):
+        return None, spmm(x.T, by_y * column).T.addcmul_(along, weight, value=-1)
     if weight.numel() <= _WHOLE:
-        by_x = torch.mm(by_y, weight).mul_(column) if needed[0] else None
-        return by_x, torch.mm(by_y.T, x).addcmul_(along, weight, value=-1) if needed[1] else None
-    by_x, by_weight = torch.zeros_like(x) if needed[0] else None, torch.empty_like(weight)
+        by_y.mul_(column)
+        by_weight = torch.mm(by_y.T, x).addcmul_(along, weight, value=-1)
+        return torch.mm(by_y, weight) if needs_x else None, by_weight
+    x = x * column
+    by_x, by_weight = torch.zeros_like(x) if needs_x else None, torch.empty_like(weight)
     for block in _class_blocks(weight):
         if by_x is not None:
             by_x.addmm_(by_y[:, block], weight[block])
@@ -199,23 +129,8 @@ class Products(Kernel):
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (x, z), (norms,), (grad, by_norms) = inputs, kept, grads
-        by_z = None
-        if needed[1]:
-            by_z = (grad.mT @ x).addcmul_((by_norms / (norms + (norms == 0))).unsqueeze(-1), z)
+        by_z = (grad.mT @ x).addcmul_((by_norms / (norms + (norms == 0))).unsqueeze(-1), z)
         return grad @ z if needed[0] else None, by_z
-
-
-class Gram(Kernel):
-    """:func:`hypergraph.geometry.planes.gram`."""
-
-    def forward(self, p: Tensor, z: Tensor) -> tuple[tuple[Tensor, ...], tuple[()]]:
-        length = torch.linalg.vector_norm
-        return (length(p, dim=-1).square(), (p * z).sum(-1), length(z, dim=-1).square()), ()
-
-    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        p, z = inputs
-        pp, pz, zz = (grad.unsqueeze(-1) for grad in grads)
-        return ((2 * pp) * p).addcmul_(pz, z), ((2 * zz) * z).addcmul_(pz, p)
 
 
 # Each function below takes its argument t, in a buffer that it may write over, and two or three spare ones,
