@@ -223,10 +223,9 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     towards = combine(
         1.0, direction, (p.length * p.factor * (1 + p.along / (1 + p.time))).unsqueeze(-1), point
     )
-    two = torch.full_like(rise, -2.0)
-    busemann = horospheres(_flat(x), towards, two, -2 / s * torch.log1p(rise), K=K, pace=pace)
-    # cosh(s d) is a Minkowski product
     points = rows(_flat(x), K, pace, False)
+    busemann = _horospheres(*points, towards, torch.full_like(rise, -2.0) / s, -2 / s * torch.log1p(rise))
+    # cosh(s d) is a Minkowski product
     return _shaped(
         busemann * tail(points.products(point)[0], points.time, -p.factor, p.time, None, "hcothh", 1.0), x
     )
