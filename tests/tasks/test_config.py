@@ -114,7 +114,7 @@ def test_presets_follow_what_they_are_like() -> None:
     found = preset("node-clf", "disease-hgcn", "poincare", "bmlr-p", "hgcn")
     assert (found["K"], found["num_layers"], found["min_epochs"], found["dropout"]) == (-1.0, 2, 300, 0.3)
     own = settle(NodeConfig, {"dataset": "mine", "split": "masks"})
-    assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-0.1, 1, 1, 0.5)
+    assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-0.03, 1, 1, 0.5)
     own = settle(NodeConfig, {"dataset": "mine", "split": "strict"})
     assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-1.0, 2, 0, 0.0)
     of_rows = settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p", "magnitude": "row"})
@@ -149,7 +149,7 @@ def test_a_recipe_is_chosen_by_the_split_that_is_to_be_expected(tmp_path: Path) 
     for dataset, labels in {"cora": "few", "disease": "many", "pyg:Planetoid/Cora": "few"}.items():
         assert settle(NodeConfig, {"dataset": dataset}).recipe == f"{labels}-labels"
     assert settle(NodeConfig, {"dataset": "cora", "recipe": "many-labels"}).K == -1.0  # as published
-    assert settle(NodeConfig, {"dataset": str(edges), "recipe": "few-labels"}).K == -0.1
+    assert settle(NodeConfig, {"dataset": str(edges), "recipe": "few-labels"}).K == -0.03
     assert settle(NodeConfig, {"dataset": str(edges), "K": -0.5}).K == -0.5
 
 
