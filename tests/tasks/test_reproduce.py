@@ -181,7 +181,6 @@ def test_rows_with_settings_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
     reproduce("node-clf", runs=tmp_path, datasets=["airport", "cora", "citeseer"])
     more = [name for name, _, _ in asked if name.endswith(("patience-500", "bmlr-p-default-recipe"))]
     assert more == [
-        "node-clf-airport-bmlr-p-default-recipe",
         "node-clf-airport-bmlr-p-patience-500",
         "node-clf-airport-bmlr-l-patience-500",
         "node-clf-cora-bmlr-p-default-recipe",
