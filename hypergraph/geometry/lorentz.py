@@ -36,11 +36,6 @@ from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
 from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
 
 
-def from_space(x_s: Tensor, *, K: Scalar) -> Tensor:
-    """The point with these spatial coordinates."""
-    return torch.cat([(1 - K * sq_norm(x_s)).sqrt() / (-K) ** 0.5, x_s], -1)
-
-
 def _sinh_limit(x: Tensor) -> float:
     return math.sinh(distance_limit(x.dtype))
 
@@ -402,8 +397,3 @@ def frechet_mean(
         if tol is not None and bool((_half_chord(last, mean, K) <= -K * tol * tol / 4).all()):
             break
     return _add(at, mean, K).squeeze(-2)
-
-
-# torch.fx takes every operator whole: it cannot follow one that looks at its numbers
-for _name in [name for name, function in globals().items() if hasattr(function, "__wrapped__")]:
-    torch.fx.wrap(_name)

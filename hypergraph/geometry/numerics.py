@@ -51,6 +51,10 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
             kwargs["K"] = K.item()
         if usual:
             return function(*args, **kwargs)
+        for a in (*args, *kwargs.values()):
+            if isinstance(a, torch.fx.Proxy):  # a tracer cannot follow an operator that looks at its numbers
+                traced: Any = a.tracer.create_proxy("call_function", wrapper, args, kwargs)
+                return traced
         given: Any = [raised(a) for a in args]
         kinds = [a.device.type for a in given if isinstance(a, Tensor)]
         with torch.autocast(kinds[0], enabled=False) if kinds and _autocasting(kinds[0]) else nullcontext():
@@ -171,14 +175,9 @@ def ordinary(a: Tensor) -> Tensor:
     return a / size
 
 
-def over_length(a: Tensor) -> Tensor:
-    """One over the norm of a, and 0 at 0 (with gradient 0)."""
-    r = safe_sqrt(sq_norm(a))
-    none = r == 0
-    return torch.where(none, 0.0, 1 / torch.where(none, 1.0, r))
-
-
 def unit(a: Tensor) -> Tensor:
     """a over its norm, and 0 at 0 with gradient 0."""
     a = ordinary(a)
-    return times(over_length(a), a)
+    r = safe_sqrt(sq_norm(a))
+    none = r == 0
+    return torch.where(none, 0.0, 1 / torch.where(none, 1.0, r)) * a

@@ -97,8 +97,3 @@ def from_distances0(d: Tensor, b: Tensor | None, *, K: Scalar, pace: float) -> T
     coordinate hyperplanes are :math:`d_k`: its spatial coordinates on the Lorentz model are
     :math:`\sinh(s d_k)/s`."""
     return _from_distances(d, b, (-K) ** 0.5, pace * (-K) ** 0.5, distance_limit(d.dtype))
-
-
-# torch.fx takes every operator whole: it cannot follow one that looks at its numbers
-for _name in [name for name, function in globals().items() if hasattr(function, "__wrapped__")]:
-    torch.fx.wrap(_name)

@@ -238,8 +238,3 @@ def linear_forms(x: Points, weight: Tensor, *, K: Scalar, pace: float, tangent: 
         return x @ weight.mT
     points = rows(x, K, pace, tangent)
     return (points.products(weight[:, 1:])[0] + points.time * weight[:, 0]) / (-K) ** 0.5
-
-
-# torch.fx takes every operator whole: it cannot follow one that looks at its numbers
-for _name in [name for name, function in globals().items() if hasattr(function, "__wrapped__")]:
-    torch.fx.wrap(_name)

@@ -215,8 +215,3 @@ def frechet_mean(
     :func:`hypergraph.geometry.lorentz.frechet_mean`."""
     mean = lorentz.frechet_mean(to_lorentz(x, K=K), weights, K=K, max_iter=max_iter, tol=tol)
     return lorentz.to_poincare(mean, K=K)
-
-
-# torch.fx takes every operator whole: it cannot follow one that looks at its numbers
-for _name in [name for name, function in globals().items() if hasattr(function, "__wrapped__")]:
-    torch.fx.wrap(_name)
