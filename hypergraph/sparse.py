@@ -179,6 +179,11 @@ class SparseRows:
         return f"SparseRows({self.matrix})"
 
 
+def product(x: Tensor | SparseRows, weight: Tensor) -> Tensor:
+    """``x @ weight.T`` for dense or sparse rows."""
+    return x.product(weight) if isinstance(x, SparseRows) else x @ weight.mT
+
+
 def _parts(csr: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return csr.crow_indices(), csr.col_indices(), csr.values().detach()
 

@@ -12,7 +12,7 @@ from hypergraph.geometry.numerics import Scalar, operator, raised, unit
 from hypergraph.geometry.planes import Given, Points
 from hypergraph.geometry.radial import safe_sqrt
 from hypergraph.geometry.rows import dot, sq_norm
-from hypergraph.sparse import SparseRows
+from hypergraph.sparse import SparseRows, product
 
 
 def _last(*vectors: Any, **_: Any) -> Any:
@@ -97,16 +97,12 @@ def frechet_mean(
     return centroid(x, weights, K=K)
 
 
-def _product(x: Points, weight: Tensor) -> Tensor:
-    return x.product(weight) if isinstance(x, SparseRows) else x @ weight.mT
-
-
 @operator
 def horospheres(
     x: Points, weight: Tensor, scale: Given = None, offset: Given = None, *, K: Scalar, **_: Any
 ) -> Tensor:
     """Scale times the Busemann function of the direction of each row of the weight, plus the offset."""
-    value = _product(x, unit(weight)) * -(1.0 if scale is None else scale)
+    value = product(x, unit(weight)) * -(1.0 if scale is None else scale)
     return value if offset is None else value + offset
 
 
@@ -118,12 +114,13 @@ def hyperplanes(
     distance from the origin."""
     norms = torch.linalg.vector_norm(weight, dim=-1)
     scale = norms if scale is None else scale
-    return scale * (_product(x, weight) / torch.where(norms == 0, 1.0, norms) - offset)
+    return scale * (product(x, weight) / torch.where(norms == 0, 1.0, norms) - offset)
 
 
-def shift0(w: Tensor, b: Tensor, weight: Tensor | None = None, **_: Any) -> Tensor:
-    """w + b, or Ww + b."""
-    return w + b if weight is None else (w @ raised(weight).mT).to(w.dtype) + raised(b)
+def shift0(w: Tensor | SparseRows, b: Tensor | None, weight: Tensor | None = None, **_: Any) -> Any:
+    """w or Ww, and b added where there is one; autocast may lower the product, not what follows."""
+    y: Any = w if weight is None else product(w, raised(weight)).to(w.dtype)
+    return y if b is None else y + raised(b)
 
 
 def from_distances0(d: Tensor, b: Tensor | None, **_: Any) -> Tensor:

@@ -29,7 +29,7 @@ from hypergraph.geometry.numerics import (
 )
 from hypergraph.geometry.radial import asinhc, sinhc
 from hypergraph.geometry.rows import dot, sq_norm, times
-from hypergraph.sparse import SparseRows
+from hypergraph.sparse import SparseRows, product
 
 
 @operator
@@ -73,12 +73,19 @@ def _shift(w: Tensor, weight: Tensor | None, b: Tensor, rate: Scalar, limit: flo
 
 
 @operator
-def shift0(w: Tensor, b: Tensor, weight: Tensor | None = None, *, K: Scalar, pace: float) -> Tensor:
+def shift0(
+    w: Tensor | SparseRows, b: Tensor | None, weight: Tensor | None = None, *, K: Scalar, pace: float
+) -> Tensor:
     r""":math:`\mathrm{Log}_0(\mathrm{Exp}_0(w) \oplus \mathrm{Exp}_0(b))` for one vector b and rows w, or the
-    products of rows w with a matrix.
+    products of rows w, which may be sparse, with a matrix; without b :func:`bound0`.
 
     Written without points: on the ball these have lost digits that the logarithm needs.
     """
+    if weight is not None and (b is None or isinstance(w, SparseRows)):
+        w, weight = product(w, weight), None
+    if b is None:
+        return bound0(w, K=K, pace=pace)
+    assert isinstance(w, Tensor)
     return _shift(w, weight, b, pace * (-K) ** 0.5, distance_limit(w.dtype))
 
 

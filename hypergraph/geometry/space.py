@@ -236,8 +236,9 @@ class Space(nn.Module):
         """The products of the coordinates on the Lorentz model with the rows of ``weight`` ``(C, n + 1)``."""
         return self._planes.linear_forms(x, weight, K=self.K, pace=self.pace, tangent=tangent)
 
-    def shift0(self, w: Tensor, b: Tensor, weight: Tensor | None = None) -> Tensor:
-        """``log0(gyro_add(exp0(w), exp0(b)))`` for rows w, times a matrix where given, and one vector b."""
+    def shift0(self, w: Points, b: Given, weight: Given = None) -> Tensor:
+        """``log0(gyro_add(exp0(w), exp0(b)))`` for rows w, times a matrix where given, and one vector b;
+        without b :meth:`bound0`."""
         return self._origin.shift0(w, b, weight, K=self.K, pace=self.pace)
 
     def from_distances0(self, d: Tensor, b: Tensor | None = None) -> Tensor:

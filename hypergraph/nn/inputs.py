@@ -1,4 +1,4 @@
-"""What heads and layers share: points checked on entry, a product, the inverse of softplus."""
+"""What heads and layers share: points checked on entry, the inverse of softplus."""
 
 from __future__ import annotations
 
@@ -70,12 +70,3 @@ def check_finite(x: Tensor | SparseMatrix) -> None:
 def softplus_inverse(y: Tensor) -> Tensor:
     """The argument at which softplus is y > 0, with neither end overflowing."""
     return y + torch.log(-torch.expm1(-y))
-
-
-def product(x: Tensor | SparseRows, weight: Tensor) -> Tensor:
-    """``x @ weight.T`` for dense or sparse rows, in the type of x: autocast may lower the product, not what
-    follows."""
-    if isinstance(x, SparseRows):
-        return x.product(weight)
-    y = x @ raised(weight).mT
-    return y if y.dtype == x.dtype else y.to(x.dtype)

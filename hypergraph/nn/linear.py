@@ -17,7 +17,7 @@ from hypergraph.geometry.numerics import distance_limit, raised, unit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.directions import Directed
-from hypergraph.nn.inputs import check_channels, check_points, product
+from hypergraph.nn.inputs import check_channels, check_points
 from hypergraph.nn.registry import as_space
 from hypergraph.sparse import SparseRows
 
@@ -119,13 +119,8 @@ class TangentLinear(_Linear):
             nn.init.zeros_(self.bias)
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
-        space, bias, weight = self.space, self.bias, self.dropped(self.weight)
-        u = x if tangent else space.log0(x)
-        if bias is None:
-            return space.bound0(product(u, weight))
-        if isinstance(u, SparseRows):
-            return space.shift0(u.product(weight), bias)
-        return space.shift0(u, bias, weight)
+        u = x if tangent else self.space.log0(x)
+        return self.space.shift0(u, self.bias, self.dropped(self.weight))
 
 
 class _Directions(Directed, _Linear):
