@@ -84,6 +84,38 @@ def test_kernels_equal_definitions(model: str, K: float, sd: float) -> None:
             assert (left - right).abs().max() <= tolerance * scale, name
 
 
+@pytest.mark.parametrize("sd", [0.0, 0.5, 4.0, 50.0])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_curvature_that_is_learnt(model: str, sd: float) -> None:
+    """Its gradient too, of points within the limit and (of logarithms) beyond it."""
+    space = MODELS[model](-0.7, learnable=True).double()
+    u = at_distance(space, draw(7, 5), sd)
+    for name, (function, rest) in operators(space, model).items():
+        if sd > 40 and ("tangent" not in name or "linear" in name):
+            continue  # points there have lost their digits
+        found = []
+        for which in ("kernel", "definition"):
+            with way(which):
+                leaves = [x.clone().requires_grad_() for x in (u, *rest)]
+                out = function(*leaves)
+                grads = torch.autograd.grad(
+                    out.square().sum(), [*leaves, space.curvature.raw], allow_unused=True
+                )
+                found.append([out.detach(), *grads])
+        for left, right in zip(*found, strict=True):
+            if right is not None:  # of bound0 within the limit nothing depends on the curvature
+                scale = right.abs().max().clamp_min(1).item()
+                assert ((0 if left is None else left) - right).abs().max() <= 1e-9 * scale, name
+
+
+def test_horospheres_of_a_learnt_curvature_run_by_their_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, ran = PoincareBall(-0.7, learnable=True), []
+    forward = kernels.Horospheres.forward
+    monkeypatch.setattr(kernels.Horospheres, "forward", lambda *args: ran.append(1) or forward(*args))
+    space.horospheres(space.lift(torch.randn(4, 3)), torch.randn(2, 3)).sum().backward()
+    assert ran and space.curvature.raw.grad is not None
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_second_derivatives_and_vmap(model: str) -> None:
     space = MODELS[model](-0.5).double()
