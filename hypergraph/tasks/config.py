@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
@@ -300,7 +300,8 @@ def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
     recipe) are more and more special.
 
     In the file, ``[default]`` and then ``[<dataset>]`` give the values, each with a table of its own for a
-    variant where that differs; ``like`` names the dataset whose presets are used too.
+    variant, or for two of them, one within the other, where that differs; ``like`` names the dataset whose
+    presets are used too.
     """
     tables = presets(task)
     values: dict[str, Any] = {}
@@ -308,11 +309,17 @@ def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
     while (like := tables.get(chain[0], {}).get("like")) is not None:
         chain.insert(0, like)
     for name in ("default", *chain):
-        table = tables.get(name, {})
-        for part in (table, *(table.get(variant, {}) for variant in variants)):
-            values |= {key: value for key, value in part.items() if not isinstance(value, dict)}
+        for table in _within(tables.get(name, {}), variants):
+            values |= {key: value for key, value in table.items() if not isinstance(value, dict)}
     values.pop("like", None)
     return values
+
+
+def _within(table: dict[str, Any], variants: Sequence[str]) -> Iterator[dict[str, Any]]:
+    yield table
+    for variant in variants:
+        if variant in table:
+            yield from _within(table[variant], variants)
 
 
 def read_settings(cls: type[Config], path: Path) -> dict[str, Any]:

@@ -118,7 +118,9 @@ def test_presets_follow_what_they_are_like() -> None:
     own = settle(NodeConfig, {"dataset": "mine", "split": "strict"})
     assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-1.0, 2, 0, 0.0)
     of_rows = settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p", "magnitude": "row"})
-    assert (of_rows.weight_decay, of_rows.feature_dropout) == (0.001, 0.3)
+    assert (of_rows.weight_decay, of_rows.feature_dropout) == (0.001, 0.4)
+    hgcn = {"dataset": "airport", "encoder": "hgcn"}
+    assert [settle(LinkConfig, {**hgcn, "fc": fc}).r for fc in ("mobius", "bfc-p", "bfc-l")] == [2, 8, 8]
     assert settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p"}).feature_dropout == 0
     assert settle(NodeConfig, {"dataset": "mine", "encoder": "hnn"}).propagate == 0
     assert settle(NodeConfig, {"dataset": "cora", "head": "mlr"}).propagate == 1
