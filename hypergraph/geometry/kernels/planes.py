@@ -121,7 +121,7 @@ def _inverse_norms(weight: Tensor) -> Tensor:
 
 
 class Products(Kernel):
-    """:func:`hypergraph.geometry.planes.products`: the gradients of both results are one sum over z."""
+    """:meth:`hypergraph.geometry.planes.Rows.products`: the gradients of both results are one sum over z."""
 
     def forward(self, x: Tensor, z: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor]]:
         norms = torch.linalg.vector_norm(z, dim=-1)
