@@ -16,8 +16,9 @@ from torch_geometric.utils import to_undirected
 from hypergraph.errors import InputError
 from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space, numerics, origin, planes, poincare
 from hypergraph.geometry import lorentz as lorentz_model
+from hypergraph.geometry.kernels import dispatch
 from hypergraph.geometry.kernels.dispatch import definitions_only
-from hypergraph.nn import HGCNConv, normalized_adjacency
+from hypergraph.nn import HGCNConv, make_head, normalized_adjacency
 from hypergraph.nn.adjacency import normalize, to_edges
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
@@ -323,6 +324,15 @@ def test_second_derivative() -> None:
     x = points(conv.space)[:4].requires_grad_()
     small = edge_index[:, (edge_index < 4).all(0)]
     assert torch.autograd.gradgradcheck(lambda x: conv(x, small), x)
+
+
+def test_large_graphs_are_mapped_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = PoincareBall(-0.5)
+    conv, head = make(space), make_head("bmlr-p", OUT, 3, space)
+    x, edge_index = points(space), edges()
+    whole = gradients(lambda x: head(conv(x, edge_index)), conv, x)
+    monkeypatch.setattr(dispatch, "BLOCK_ROWS", 3)
+    assert_same(gradients(lambda x: head(conv(x, edge_index)), conv, x), whole)
 
 
 def test_flat_space() -> None:

@@ -15,6 +15,8 @@ from hypergraph.geometry.kernels.small import TINY, constant, dots, sq_norms
 class BallExp0(Kernel):
     """:func:`hypergraph.geometry.poincare.exp0` at a fixed curvature."""
 
+    by_rows = True
+
     def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
         if u.dim() != 2 or isinstance(K, Tensor) or u.numel() == 0:
             return None

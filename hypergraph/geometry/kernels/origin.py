@@ -132,6 +132,8 @@ def _add_backward(
 class Shift(Kernel):
     """:func:`hypergraph.geometry.origin.shift0`."""
 
+    by_rows = True
+
     def forward(
         self, w: Tensor, weight: Tensor | None, b: Tensor, rate: Any, limit: float
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
@@ -160,6 +162,8 @@ class Shift(Kernel):
 
 class FromDistances(Kernel):
     """:func:`hypergraph.geometry.origin.from_distances0`."""
+
+    by_rows = True
 
     def forward(
         self, d: Tensor, b: Tensor | None, s: Any, rate: Any, limit: float
