@@ -190,7 +190,10 @@ def _with_kept(table: str, rows: Sequence[Row], kept: Sequence[Row], say: Say) -
     for row in kept:
         if (row.dataset, row.method) in merged:
             continue
-        other = difference(row.settings, _config(table, row.dataset, row.method, {}))
+        try:
+            other = difference(row.settings, _config(table, row.dataset, row.method, {}))
+        except InputError:  # a name that is no more
+            other = "a method or settings that are not known"
         if other:
             say(f"{row.dataset}, {row.method} is left out: it was made with {other}.")
             continue

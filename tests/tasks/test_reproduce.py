@@ -144,6 +144,9 @@ def test_rows_of_earlier_calls_stay_if_their_settings_do(tmp_path: Path) -> None
         "tangent-p",  # the order of the paper
         "bmlr-p",
     ]
+    write_rows(tmp_path / "page.jsonl", [replace(rows[0], method="bmlr-p, of old")])
+    table("tangent-p", epochs=1)  # a name that is no more stops nothing
+    assert any("disease, bmlr-p, of old is left out" in line for line in said)
     (tmp_path / "page.jsonl").write_text("{")
     with pytest.raises(InputError, match=r"page\.jsonl: damaged, or not rows written by"):
         table("bmlr-p", epochs=1)
