@@ -26,17 +26,18 @@ for _name, _kind in KINDS.items():
     app.command(_name)(command(partial(_run, _name), _kind.help, _options))
 
 
+TABLE_NAMES = typer.Argument(help=f"{', '.join(TABLES)}, or all; several are written to a folder.")
 TABLE_DATASETS = typer.Option(None, "--dataset", help="Again for more; by default all of the table.")
 TABLE_METHODS = typer.Option(None, "--method", help="A head or layer; again for more; by default all.")
 TABLE_RUNS = typer.Option(Path("runs"), "--runs", help="Where run folders are: finished ones are used again.")
 TABLE_OUT = typer.Option(
-    None, "--out", help="The Markdown page to write, its rows beside it; of all tables, their folder."
+    None, "--out", help="The Markdown page to write, its rows beside it; of several tables, their folder."
 )
 
 
 @app.command()
 def reproduce(
-    table: str = typer.Argument(help=f"{', '.join(TABLES)}, or all."),
+    table: list[str] = TABLE_NAMES,
     dataset: list[str] | None = TABLE_DATASETS,
     method: list[str] | None = TABLE_METHODS,
     seeds: int | None = typer.Option(None, help="How many seeds."),
@@ -48,7 +49,7 @@ def reproduce(
     backend: str = BACKEND,
     out: Path | None = TABLE_OUT,
 ) -> None:
-    """Run a table of the paper over the datasets at hand, with the published figures beside ours."""
+    """Run tables of the paper over the datasets at hand, with the published figures beside ours."""
     from hypergraph.tasks.reproduce_command import run_tables
 
     run_tables(

@@ -1,36 +1,40 @@
-"""What `hypergraph reproduce` does: one table or all of them, to standard output and to files."""
+"""What `hypergraph reproduce` does: one table to standard output, several to a folder."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hypergraph.errors import InputError
+from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_write_text
 from hypergraph.tasks.reproduce import reproduce
 from hypergraph.tasks.tables import MEASURED, TABLES, TRAINED
 
 
-def run_tables(table: str, out: Path | None, *, finished: bool, **settings: Any) -> None:
-    """Print a table, or all of them; of all, one that cannot be had is told of and left out."""
+def run_tables(tables: Sequence[str], out: Path | None, *, finished: bool, **settings: Any) -> None:
+    """Print one table, or write several to a folder, where one that cannot be had is told of and left out."""
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    if table != "all":
-        text = reproduce(table, finished=finished, keep=_rows(table, out), say=say, **settings)
+    for name in tables:
+        if name not in TABLES and name != "all":
+            raise unknown_name("table", name, (*TABLES, "all"))
+    if len(tables) == 1 and tables[0] != "all":
+        text = reproduce(tables[0], finished=finished, keep=_rows(tables[0], out), say=say, **settings)
         if out is not None:
             atomic_write_text(out, text)
         print(text, end="")
         return
     if settings.get("datasets") or settings.get("methods"):
         raise InputError(
-            "All tables have datasets and methods of their own; name one table to choose from it."
+            "Several tables have datasets and methods of their own; name one table to choose from it."
         )
     folder = out or Path("results")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in TABLES:
+    for name in TABLES if "all" in tables else dict.fromkeys(tables):
         if finished and name in MEASURED:
             continue  # nothing is kept of them to be taken
         try:

@@ -224,10 +224,15 @@ def test_all_tables(
         return f"# {table}\n"
 
     monkeypatch.setattr(reproduce_command, "reproduce", made)
-    reproduce_command.run_tables("all", tmp_path / "out", finished=False)
+    reproduce_command.run_tables(["all"], tmp_path / "out", finished=False)
     assert {path.stem for path in (tmp_path / "out").iterdir()} == {*TABLES} - {"image"}
     assert "image is left out: Nothing to show of image." in capsys.readouterr().err
-    with pytest.raises(InputError, match="All tables have datasets and methods of their own"):
-        reproduce_command.run_tables("all", None, finished=False, datasets=["cora"])
+    with pytest.raises(InputError, match="Several tables have datasets and methods of their own"):
+        reproduce_command.run_tables(["all"], None, finished=False, datasets=["cora"])
+    with pytest.raises(InputError, match="Unknown table 'link'; did you mean 'link-pred'"):
+        reproduce_command.run_tables(["node-clf", "link"], tmp_path / "none", finished=False)
+    assert not (tmp_path / "none").exists()
+    reproduce_command.run_tables(["link-pred", "node-clf"], tmp_path / "two", finished=False)
+    assert {path.stem for path in (tmp_path / "two").iterdir()} == {"node-clf", "link-pred"}
     with pytest.raises(InputError, match="Unknown table 'node'; did you mean 'node-clf'"):
         reproduce("node")
