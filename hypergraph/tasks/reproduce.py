@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.tasks.config import Config, preset, renamed, settle, tomllib
+from hypergraph.tasks.executors import as_done, executor, tell
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.reproduce_page import Row, page, read_rows, write_rows
 from hypergraph.tasks.result import Result
@@ -113,7 +116,7 @@ def reproduce(
         finished: Train nothing: take what is finished.
         keep: A file of rows (JSON lines). Rows of earlier calls that are not asked for now are taken from it,
             if they were made with the settings of today, and it is written anew.
-        jobs: How many seeds run side by side.
+        jobs: How many seeds run side by side; of at least as many rows, one of each.
         backend: Where: ``"local"``, or ``"ray"`` for a Ray cluster.
         say: Told what is being done.
         **settings: Fields of the task's configuration for every run, such as ``seeds`` and ``data``.
@@ -124,22 +127,13 @@ def reproduce(
         from hypergraph.tasks import measured
 
         return measured.measure(table, datasets=datasets, runs=runs, say=say, **settings)
-    rows: list[Row] = []
     missing: dict[str, str] = {}
-    for cell in _cells(table, datasets, methods, runs, settings):
-        if cell.dataset in missing:
-            continue
-        if finished:
-            if (cell.folder / "result.json").is_file():
-                rows.append(_row(cell, _take(cell.folder, cell.config)))
-            continue
-        reason = _absent(cell.config)
-        if reason:
-            missing[cell.dataset] = reason
-            say(f"{cell.dataset} is left out: {reason}")
-            continue
-        say(f"{cell.dataset}, {cell.method}: {cell.folder}")
-        rows.append(_row(cell, _run(cell.folder, cell.config, jobs, backend, say)))
+    cells = [*_cells(table, datasets, methods, runs, settings)]
+    if finished:
+        cells = [cell for cell in cells if (cell.folder / "result.json").is_file()]
+        rows = [_row(cell, _take(cell.folder, cell.config)) for cell in cells]
+    else:
+        rows = [_row(*made) for made in _made(_present(cells, missing, say), jobs, backend, say)]
     if not rows:
         why = "; ".join(missing.values()) or f"no finished run below {runs}"
         raise InputError(f"Nothing to show of {table}: {why}")
@@ -200,6 +194,47 @@ def _with_kept(table: str, rows: Sequence[Row], kept: Sequence[Row], say: Say) -
         merged[row.dataset, row.method] = row
     cells = [(cell.dataset, cell.method) for cell in _cells(table, (), (), Path(), {})]
     return [merged[key] for key in dict.fromkeys((*cells, *merged)) if key in merged]
+
+
+def _present(cells: Sequence[Cell], missing: dict[str, str], say: Say) -> Iterator[Cell]:
+    """The cells whose datasets are here; why others are not is put into ``missing``."""
+    for cell in cells:
+        reason = None if cell.dataset in missing else _absent(cell.config)
+        if reason:
+            missing[cell.dataset] = reason
+            say(f"{cell.dataset} is left out: {reason}")
+        if cell.dataset not in missing:
+            yield cell
+
+
+def _made(cells: Iterable[Cell], jobs: int | None, backend: str, say: Say) -> Iterator[tuple[Cell, Result]]:
+    """The cells with their results: one after another, their seeds side by side; or, where at least as
+    many are to be made as there are processes, several at a time, so that none waits for the last seed of
+    another."""
+    from hypergraph.tasks.runner import cores
+
+    cells = [*cells]
+    most = jobs or (cores(cells[0].config) if cells else 1)
+    pending = [cell for cell in cells if not (cell.folder / "result.json").is_file()]
+    if backend == "local" and len(pending) >= most > 1:
+        with executor("local", most) as running:
+            futures = {running.submit(_train, cell): cell for cell in pending}
+            for future in as_done(running, futures, lambda name, _, text: say(f"{name}: {text}")):
+                future.result()
+    for cell in cells:
+        if not (cell.folder / "result.json").is_file():
+            say(f"{_name(cell)}: {cell.folder}")
+        yield cell, _run(cell.folder, cell.config, jobs, backend, say)
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.dataset}, {cell.method}"
+
+
+def _train(cell: Cell) -> None:
+    """Make one cell in a process of its own, whose terminal is shared: so without a progress bar."""
+    with redirect_stderr(StringIO()):
+        _run(cell.folder, cell.config, 1, "local", lambda text: tell(_name(cell), 0.0, text))
 
 
 def _absent(config: Config) -> str | None:

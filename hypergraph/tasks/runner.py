@@ -152,7 +152,7 @@ def _train(folder: Run, data: Any, jobs: int | None, backend: str, bar: Any) -> 
     """Train the seeds that are left: here, or in other processes."""
     pending = folder.pending()
     total, here = folder.config.seeds, backend == "local"
-    most = min(jobs or _cores(folder.config), len(pending))
+    most = min(jobs or cores(folder.config), len(pending))
     if here and (most == 1 or jobs is None):
         # Seeds that are shorter than the start of a process are done before it would be there.
         enough = None if most == 1 else time.monotonic() + _START
@@ -197,7 +197,8 @@ def _at(bar: Any, done: int, seed: int) -> Report:
     return lambda fraction, note: bar(done + fraction, f"seed {seed} {note}")
 
 
-def _cores(config: Config) -> int:
+def cores(config: Config) -> int:
+    """How many seeds this machine has room for side by side."""
     if not config.device.startswith("cpu"):
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -150,7 +150,7 @@ def test_seeds_have_the_same_numbers_everywhere(graph, tmp_path, backend, monkey
 
 
 def test_short_seeds_stay_in_this_process(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr("hypergraph.tasks.runner._cores", lambda config: 2)
+    monkeypatch.setattr("hypergraph.tasks.runner.cores", lambda config: 2)
     monkeypatch.setattr("hypergraph.tasks.runner._START", 1000.0)
 
     def never(*args, **kwargs):

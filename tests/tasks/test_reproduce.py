@@ -174,14 +174,14 @@ def test_rows_with_settings_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(module, "_run", noted)
     monkeypatch.setattr(module, "_absent", lambda config: None)
-    reproduce("activation", datasets=["cora"], runs=tmp_path)
+    reproduce("activation", datasets=["cora"], runs=tmp_path, jobs=1)
     assert asked[1] == ("activation-cora-bfc-p-tanh", "hnn", "tanh") and asked[2][2] == "none"
     asked.clear()
-    text = reproduce("link-pred", runs=tmp_path, datasets=["airport"])
+    text = reproduce("link-pred", runs=tmp_path, jobs=1, datasets=["airport"])
     assert ("link-pred-airport-hgcn-with-bfc-p", "hgcn", "tanh") in asked and len(asked) == 11
     assert "| airport | gcn (ours) |" in text and "| airport | mobius | 2 |" in text
     asked.clear()
-    reproduce("node-clf", runs=tmp_path, datasets=["airport", "cora", "citeseer"])
+    reproduce("node-clf", runs=tmp_path, jobs=1, datasets=["airport", "cora", "citeseer"])
     more = [name for name, _, _ in asked if name.endswith(("patience-500", "bmlr-p-default-recipe"))]
     assert more == [
         "node-clf-airport-bmlr-p-patience-500",
@@ -213,6 +213,27 @@ def test_slow_measured_tables(tmp_path: Path) -> None:
     assert text.count("| mlr |") == 5 and "| 4096 | 100 | pbmlr-p |" in text
     text = classes(tmp_path, lambda said: None, numbers=(2,), epochs=1)
     assert re.search(r"\| bmlr-l \| -?\d+\.\d\d, \d+\.\d\d s \|", text)
+
+
+def test_rows_side_by_side_are_those_of_one_after_another(tmp_path: Path) -> None:
+    said: list[str] = []
+    rows = []
+    for jobs in (1, 2):
+        keep = tmp_path / f"{jobs}.jsonl"
+        reproduce(
+            "node-clf",
+            datasets=["disease"],
+            methods=["bmlr-p", "mlp"],
+            runs=tmp_path / str(jobs),
+            keep=keep,
+            jobs=jobs,
+            seeds=2,
+            epochs=2,
+            say=said.append,
+        )
+        rows.append([replace(row, seconds=[]) for row in read_rows(keep)])
+    assert rows[0] == rows[1]
+    assert any(re.match(r"disease, mlp: seed 1: val F1 ", text) for text in said)  # told by another process
 
 
 def test_all_tables(
