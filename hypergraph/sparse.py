@@ -95,11 +95,10 @@ class SparseMatrix:
             places = torch.arange(value.numel(), dtype=torch.float64, device=value.device)
             self._order = _transpose(csr_tensor(crow, col, places, self.shape)).values().long()
         value = torch.nn.functional.dropout(value, p)
-        dropped = SparseMatrix(
+        return SparseMatrix(
             csr_tensor(crow, col, value, self.shape),
-            csr_tensor(t_crow, t_col, value[self._order], self.shape[::-1]),
+            csr_tensor(t_crow, t_col, value.index_select(0, self._order), self.shape[::-1]),
         )
-        return dropped
 
     def edges(self) -> tuple[Tensor, Tensor]:
         """The entries as edges from column to row, ``(2, entries)``, and their values."""

@@ -52,16 +52,20 @@ def reproduce(
     """Run tables of the paper over the datasets at hand, with the published figures beside ours."""
     from hypergraph.tasks.reproduce_command import run_tables
 
-    run_tables(
-        table,
-        out,
-        datasets=dataset or (),
-        methods=method or (),
-        runs=runs,
-        finished=finished,
-        jobs=jobs,
-        backend=backend,
-        seeds=seeds,
-        epochs=epochs,
-        data=data,
-    )
+    try:
+        run_tables(
+            table,
+            out,
+            datasets=dataset or (),
+            methods=method or (),
+            runs=runs,
+            finished=finished,
+            jobs=jobs,
+            backend=backend,
+            seeds=seeds,
+            epochs=epochs,
+            data=data,
+        )
+    except KeyboardInterrupt:
+        typer.echo("What is finished is kept; the same command goes on from there.", err=True)
+        raise

@@ -136,6 +136,8 @@ class _Pool:
     def _settle(
         self, future: Future[Any], number: int, function: Callable[..., Any], args: Any, inner: Future[Any]
     ) -> None:
+        if inner.cancelled():  # by close(): nobody waits any more
+            return
         error = inner.exception()
         if error is None:
             future.set_result(inner.result())

@@ -91,7 +91,7 @@ class LinkPred:
         """Split the edges of a graph and prepare its features."""
         flat = FCS[config.fc].space == "euclidean"
         if flat != ENCODERS[config.encoder].flat:
-            fitting = "gcn or mlp" if flat else "hnn or hgcn"
+            fitting = "gcn or mlp, or --fc bfc-p" if flat else "hnn or hgcn, or --fc linear"
             raise InputError(
                 f"The layer '{config.fc}' is {FCS[config.fc].space}, and the encoder {config.encoder} "
                 f"has no such layers; use --encoder {fitting}."
