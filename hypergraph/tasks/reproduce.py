@@ -219,8 +219,10 @@ def _made(cells: Iterable[Cell], jobs: int | None, backend: str, say: Say) -> It
     if backend == "local" and len(pending) >= most > 1:
         with executor("local", most) as running:
             futures = {running.submit(_train, cell): cell for cell in pending}
-            for future in as_done(running, futures, lambda name, _, text: say(f"{name}: {text}")):
+            ended = as_done(running, futures, lambda name, _, text: say(f"{name}: {text}"))
+            for count, future in enumerate(ended, 1):
                 future.result()
+                say(f"{_name(futures[future])}: finished, {count} of {len(pending)} rows")
     for cell in cells:
         if not (cell.folder / "result.json").is_file():
             say(f"{_name(cell)}: {cell.folder}")

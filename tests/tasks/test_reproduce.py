@@ -234,6 +234,7 @@ def test_rows_side_by_side_are_those_of_one_after_another(tmp_path: Path) -> Non
         rows.append([replace(row, seconds=[]) for row in read_rows(keep)])
     assert rows[0] == rows[1]
     assert any(re.match(r"disease, mlp: seed 1: val F1 ", text) for text in said)  # told by another process
+    assert sum(text.endswith(": finished, 2 of 2 rows") for text in said) == 1
 
 
 def test_all_tables(
