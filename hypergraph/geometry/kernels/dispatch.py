@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from hypergraph.geometry.kernels.torch_internals import has_hidden_batch, transformed
-from hypergraph.memory import empty
 
 Inputs = Sequence[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -81,10 +80,12 @@ def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
         def run(*inputs: Any) -> Any:
             if not eager(*inputs):
                 return definition(*inputs)
+            if kernel.by_rows and inputs[0].dim() == 2 and inputs[0].size(0) > 2 * BLOCK_ROWS:
+                return torch.cat([run(block, *inputs[1:]) for block in inputs[0].split(BLOCK_ROWS)])
             if torch.is_grad_enabled():
                 out = _ByHand.apply(kernel, definition, *inputs)
             else:
-                out = (_forward(kernel, inputs) or (None,))[0]
+                out = (kernel.forward(*inputs) or (None,))[0]
             return definition(*inputs) if out is None else out
 
         return run  # type: ignore[return-value]
@@ -98,7 +99,7 @@ class _ByHand(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, kernel: Kernel, definition: Callable[..., Any], *inputs: Any) -> Any:
-        made = _forward(kernel, inputs)
+        made = kernel.forward(*inputs)
         if made is None:
             return None
         out, kept = made
@@ -115,7 +116,7 @@ class _ByHand(torch.autograd.Function):
         needed = ctx.needs_input_grad[2:]
         if torch.is_grad_enabled() or not eager(*grads) or any(map(has_hidden_batch, grads)):
             return None, None, *_differentiate(ctx.definition, inputs, needed, grads)
-        return None, None, *_backward(ctx.kernel, inputs, kept, needed, grads)
+        return None, None, *ctx.kernel.backward(inputs, kept, needed, *grads)
 
 
 def _differentiate(
@@ -135,48 +136,3 @@ def _differentiate(
             )
         )
     return (next(found) if need else None for need in needed)
-
-
-def _blocked(kernel: Kernel, x: Any) -> bool:
-    return kernel.by_rows and isinstance(x, Tensor) and x.size(0) > 2 * BLOCK_ROWS
-
-
-def _forward(kernel: Kernel, inputs: Inputs) -> tuple[Any, tuple[Any, ...]] | None:
-    if not _blocked(kernel, inputs[0]):
-        return kernel.forward(*inputs)
-    out, everything = None, []
-    for start, block in _blocks(inputs[0]):
-        made = kernel.forward(block, *inputs[1:])
-        if made is None:
-            return None
-        part, kept = made
-        if out is None:
-            out = empty(inputs[0].size(0), part.size(1), part)
-        out[start : start + part.size(0)] = part
-        everything += [*kept]
-    return out, tuple(everything)
-
-
-def _backward(
-    kernel: Kernel, inputs: Inputs, kept: Inputs, needed: Sequence[bool], grads: Sequence[Tensor]
-) -> Inputs:
-    x = inputs[0]
-    if not _blocked(kernel, x):
-        return kernel.backward(inputs, kept, needed, *grads)
-    blocks = [*_blocks(x)]
-    each = len(kept) // len(blocks)
-    by_x = empty(x.size(0), x.size(1), x) if needed[0] else None
-    totals: list[Any] = [None] * (len(inputs) - 1)
-    for number, (start, block) in enumerate(blocks):
-        place = slice(start, start + block.size(0))
-        found = kernel.backward(
-            (block, *inputs[1:]), kept[number * each :][:each], needed, *(grad[place] for grad in grads)
-        )
-        if by_x is not None:
-            by_x[place] = found[0]
-        totals = [new if old is None else old + new for old, new in zip(totals, found[1:])]
-    return by_x, *totals
-
-
-def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:
-    return ((start, x[start : start + BLOCK_ROWS]) for start in range(0, x.size(0), BLOCK_ROWS))
