@@ -53,6 +53,7 @@ class SparseMatrix:
         self.shape = (csr.shape[0], csr.shape[1])
         self._order: Tensor | None = None
         self._sq_norms: Tensor | None = None
+        self._longest: float | None = None
 
     @property
     def dtype(self) -> torch.dtype:
@@ -73,20 +74,11 @@ class SparseMatrix:
         other.shape = self.shape[::-1]
         other._order = None
         other._sq_norms = None
+        other._longest = None
         return other
 
     def __matmul__(self, x: Tensor) -> Tensor:
         return spmm(self, x)
-
-    def scale_rows(self, factor: Tensor) -> SparseMatrix:
-        """The matrix with row i multiplied by ``factor[i]``."""
-        crow, col, value, t_crow, t_col, t_value = self._parts
-        rows, columns = self.shape
-        length = crow.diff().long()
-        return SparseMatrix(
-            csr_tensor(crow, col, value * factor.repeat_interleave(length), (rows, columns)),
-            csr_tensor(t_crow, t_col, t_value * factor[t_col.long()], (columns, rows)),
-        )
 
     def dropout(self, p: float) -> SparseMatrix:
         """The matrix with each entry dropped with probability p, and the others times 1/(1 - p)."""
@@ -117,6 +109,12 @@ class SparseMatrix:
         if self._sq_norms is None:
             self._sq_norms = _row_sums(self._parts[0], self._parts[2].square())
         return self._sq_norms
+
+    def longest(self) -> float:
+        """The largest norm of a row; kept, too."""
+        if self._longest is None:
+            self._longest = self.sq_norms().amax().item() ** 0.5 if self.shape[0] else 0.0
+        return self._longest
 
     def to(self, *args: Any, **kwargs: Any) -> SparseMatrix:
         """On another device or of another type, as :meth:`torch.Tensor.to`."""

@@ -36,10 +36,12 @@ from hypergraph.sparse import SparseRows, product
 def bound0(u: Tensor | SparseRows, *, K: Scalar, pace: float) -> Any:
     """``log0(exp0(u))``: u itself, but where the space bounds exp0."""
     limit = distance_limit(u.dtype)
+    near = limit / (pace * (-K) ** 0.5) if isinstance(K, float) else 0.0
     if isinstance(u, SparseRows):
+        if near and isinstance(u.factor, float) and u.factor * u.matrix.longest() <= near:
+            return u
         return u.scaled(bound_of(u.sq_norm(), pace * pace * K, limit)[0])
-    near = limit / (pace * (-K) ** 0.5 * u.size(-1)) if isinstance(K, float) else 0.0
-    if near and eager(u) and u.numel() and largest(u) <= near:
+    if near and eager(u) and u.numel() and largest(u) <= near / u.size(-1):
         return u
     return times(bound(u, pace * pace * K, limit)[0], u)
 

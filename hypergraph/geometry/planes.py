@@ -77,8 +77,8 @@ def rows(x: Points, K: Scalar, pace: float, tangent: bool) -> Rows:
     assert isinstance(x, Tensor)
     if pace == 2:
         factor, q = bound(x, K, radius_limit(x.dtype))
-        conformal = 2 / (1 - q)
-        return Rows(x, times(factor, s * conformal), conformal * q)
+        conformal = torch.rsub(q, 0.5, alpha=0.5).reciprocal()  # 2 / (1 - q)
+        return Rows(x, times(factor, times(s, conformal)), conformal * q)
     x_s = x[..., 1:]
     factor, q = bound(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
     return Rows(x_s, s * factor, q / (1 + (1 + q).sqrt()))
@@ -115,7 +115,8 @@ def horospheres(
     """
     scale = weight.new_ones(weight.size(0)) if scale is None else scale
     offset = weight.new_zeros(()) if offset is None else offset
-    return _shaped(_horospheres(*rows(_flat(x), K, pace, tangent), weight, scale / (-K) ** 0.5, offset), x)
+    scale = times((-K) ** -0.5, scale)
+    return _shaped(_horospheres(*rows(_flat(x), K, pace, tangent), weight, scale, offset), x)
 
 
 @with_kernel(Tail())

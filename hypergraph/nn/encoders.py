@@ -112,7 +112,6 @@ class Encoder(nn.Module):
         if self.own_acts:
             self.acts = nn.ModuleList(resolve_activation(act) for _ in self.layers)
         self._features = Memo()
-        self._bounded = Memo()
 
     def _check_space(self, space: Space | None) -> Space:
         if space is None:
@@ -126,7 +125,6 @@ class Encoder(nn.Module):
     def reset_parameters(self) -> None:
         """Initialise anew, and forget what was kept of features and graph."""
         self._features.clear()
-        self._bounded.clear()
         for layer in self.layers:
             layer.reset_parameters()
 
@@ -134,13 +132,10 @@ class Encoder(nn.Module):
         """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
         if torch.compiler.is_compiling():
             return _lift(x, self.space, self.clip)
-        K = self.space.K
         if isinstance(x, SparseMatrix) or x.layout != torch.strided:
             key = x.csr if isinstance(x, SparseMatrix) else x
-            rows = self._features(lambda: self._clipped(self._checked(x)), key, self.clip)
-            if K.requires_grad or torch.is_inference_mode_enabled():
-                return self.space.bound0(rows)
-            return self._bounded(lambda: self.space.bound0(rows), rows, K)
+            return _lift(self._features(lambda: self._checked(x), key), self.space, self.clip)
+        K = self.space.K
         if x.requires_grad or K.requires_grad:
             return _lift(self._checked(x), self.space, self.clip)
         return self._features(lambda: _lift(self._checked(x), self.space, self.clip), x, self.clip, K)
@@ -159,11 +154,6 @@ class Encoder(nn.Module):
         if self.residual and isinstance(before, Tensor) and before.size(1) == u.size(1):
             u = self.space.bound0(u + before[: len(u)])
         return F.dropout(u, self.hidden_dropout, self.training) if self.hidden_dropout else u
-
-    def _clipped(self, x: Any) -> SparseRows:
-        if self.clip is not None:
-            x = x.scale_rows(bound_factor(x.sq_norms(), self.clip))
-        return SparseRows(x)
 
     def _checked(self, x: Features) -> Tensor | SparseMatrix:
         """x without NaN and of the right width; CSR with its transpose."""
