@@ -179,8 +179,8 @@ class NodeConfig(GraphConfig):
     )
     recipe: str | None = option(
         None,
-        "What a graph gets that no preset names: made for few labelled nodes, or for many; by default few "
-        "where a split comes with the graph, and many where it is ours.",
+        "Settings made for few labelled nodes, or for many, in place of the dataset's own; a graph that no "
+        "preset names gets few where a split comes with it, and many where it is ours.",
         group=MODEL,
         choices=RECIPES,
     )
@@ -248,14 +248,15 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
         raise unknown_name(cls.chosen, chosen, names)
     space = (FCS if cls.chosen == "fc" else HEADS)[chosen].space
     variants = [space, chosen]
+    named = "" if typed.get("recipe") else Path(dataset).name  # a recipe that was asked for is not overridden
     for name in ("encoder", "magnitude"):
         if name in known:
-            values = preset(cls.task, Path(dataset).name, *variants) | typed
+            values = preset(cls.task, named, *variants) | typed
             variants.append(values.get(name, known[name].default))
     if "recipe" in known:
         typed["recipe"] = typed.get("recipe") or _recipe(dataset, typed.get("split"))
         variants.append(typed["recipe"])
-    settled = cls(**fit(cls, preset(cls.task, Path(dataset).name, *variants) | typed))
+    settled = cls(**fit(cls, preset(cls.task, named, *variants) | typed))
     return replace(settled, **_depending(settled))
 
 

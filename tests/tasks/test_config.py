@@ -150,7 +150,10 @@ def test_a_recipe_is_chosen_by_the_split_that_is_to_be_expected(tmp_path: Path) 
         assert settle(NodeConfig, {"dataset": str(path)}).recipe == f"{labels}-labels", path
     for dataset, labels in {"cora": "few", "disease": "many", "pyg:Planetoid/Cora": "few"}.items():
         assert settle(NodeConfig, {"dataset": dataset}).recipe == f"{labels}-labels"
-    assert settle(NodeConfig, {"dataset": "cora", "recipe": "many-labels"}).K == -1.0  # as published
+    assert settle(NodeConfig, {"dataset": "cora"}).num_layers == 2  # as published
+    for labels, layers in {"few": 1, "many": 2}.items():  # what is asked for stands above what is published
+        asked = settle(NodeConfig, {"dataset": "cora", "recipe": f"{labels}-labels"})
+        assert (asked.num_layers, asked.dropout) == (layers, 0.0)
     assert settle(NodeConfig, {"dataset": str(edges), "recipe": "few-labels"}).K == -0.03
     assert settle(NodeConfig, {"dataset": str(edges), "K": -0.5}).K == -0.5
 
