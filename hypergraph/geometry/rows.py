@@ -7,6 +7,9 @@ import math
 import torch
 from torch import Tensor
 
+from hypergraph.geometry.kernels.dispatch import with_kernel
+from hypergraph.geometry.kernels.rows import SqNorm
+
 Factor = float | Tensor
 
 
@@ -20,6 +23,7 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
     return (x * y).sum(-1, keepdim=True)
 
 
+@with_kernel(SqNorm())
 def sq_norm(x: Tensor) -> Tensor:
     """The squared Euclidean norm."""
     return (x * x).sum(-1, keepdim=True)

@@ -54,7 +54,8 @@ class Horospheres(Kernel):
             r = (rise * (2 + rise)).sqrt_().add_(rise)
             t.clamp_min_(r.div_(-1 - r))
         f = t.log1p_()
-        return torch.addcmul(offset, f, scale), (inverse, f)
+        # logits row by row, whatever the layout here: what follows them reads rows
+        return torch.addcmul(offset, f, scale, out=f.new_empty(f.shape)), (inverse, f)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (x, factor, rise, weight, scale, _), (inverse, f), (grad,) = inputs, kept, grads

@@ -38,25 +38,3 @@ def sq_norms(u: Tensor, factor: float = 1.0, tiny: float = 0.0) -> Tensor:
 def dots(a: Tensor, b: Tensor) -> Tensor:
     """The inner products of the rows."""
     return torch.mv(a * b, constant(a.size(1), 1.0, a.dtype))
-
-
-def sinh_form(q: Tensor, rate: float, limit: float, beyond: bool) -> tuple[Tensor, Tensor]:
-    """What a tangent vector w with q = (rate |w|)^2 > 0 is on the Lorentz model of curvature -1: the factor
-    of w in the spatial part, and the time. ``beyond`` says whether some are beyond the limit, where the
-    length stays."""
-    r = q.sqrt()
-    sinh = r.clamp_max(limit).sinh_() if beyond else r.sinh()
-    time = torch.addcmul(constant(1, 1.0, q.dtype), sinh, sinh).sqrt_()
-    return sinh.div_(r.mul_(constant(1, 1 / rate, q.dtype))), time
-
-
-def sinh_slopes(
-    q: Tensor, factor: Tensor, time: Tensor, rate: float, limit: float, beyond: bool
-) -> tuple[Tensor, Tensor]:
-    """Twice the derivatives of these two by q, the first with its sign changed."""
-    time_slope = factor / constant(1, rate, q.dtype)
-    if beyond:
-        inside = (q <= limit * limit).to(q.dtype)
-        time, time_slope = time * inside, time_slope.mul_(inside)
-    # near 0 the difference is mere rounding, but it is multiplied by w twice
-    return torch.sub(factor, time, alpha=rate).div_(q), time_slope
