@@ -155,7 +155,8 @@ class GraphConfig(Config):
 
 
 MAGNITUDES = ("free", "row")
-RECIPES = ("few-labels", "many-labels")
+NODE_RECIPES = ("few-labels", "many-labels")
+LINK_RECIPES = ("published", "ours")
 _MAGNITUDE = "Whether the magnitudes of {} are parameters of their own, or norms of rows."
 _SPLIT = "The split; by default the one that publications use on the dataset."
 
@@ -182,7 +183,7 @@ class NodeConfig(GraphConfig):
         "Settings made for few labelled nodes, or for many, in place of the dataset's own; a graph that no "
         "preset names gets few where a split comes with it, and many where it is ours.",
         group=MODEL,
-        choices=RECIPES,
+        choices=NODE_RECIPES,
     )
     head_lr: float | None = option(None, "Learning rate of the head; by default that of the rest.", above=0)
     head_weight_decay: float | None = option(
@@ -209,6 +210,13 @@ class LinkConfig(GraphConfig):
     )
     magnitude: str = option(
         "free", _MAGNITUDE.format("bfc-p, bfc-l and poincare-fc"), group=MODEL, choices=MAGNITUDES
+    )
+    recipe: str = option(
+        "published",
+        "The paper's network, or, on Cora and PubMed, the layers, decoder and dropout that did best on "
+        "validation.",
+        group=MODEL,
+        choices=LINK_RECIPES,
     )
     r: float = option(2.0, "The squared distance at which the decoder gives a half.", group=MODEL)
     t: float = option(1.0, "How slowly the decoder falls there.", group=MODEL, above=0)
@@ -248,14 +256,14 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
         raise unknown_name(cls.chosen, chosen, names)
     space = (FCS if cls.chosen == "fc" else HEADS)[chosen].space
     variants = [space, chosen]
-    named = "" if typed.get("recipe") else Path(dataset).name  # a recipe that was asked for is not overridden
-    for name in ("encoder", "magnitude"):
-        if name in known:
-            values = preset(cls.task, named, *variants) | typed
-            variants.append(values.get(name, known[name].default))
+    # a recipe for any graph, where it was asked for, stands in place of the dataset's own settings
+    named = "" if typed.get("recipe") in NODE_RECIPES else Path(dataset).name
+    if "encoder" in known:
+        values = preset(cls.task, named, *variants) | typed
+        variants.append(values.get("encoder", known["encoder"].default))
     if "recipe" in known:
-        typed["recipe"] = typed.get("recipe") or _recipe(dataset, typed.get("split"))
-        variants.append(typed["recipe"])
+        usual = known["recipe"].default or _recipe(dataset, typed.get("split"))
+        variants.append(typed.setdefault("recipe", usual))
     settled = cls(**fit(cls, preset(cls.task, named, *variants) | typed))
     return replace(settled, **_depending(settled))
 
@@ -297,8 +305,8 @@ def presets(task: str) -> dict[str, Any]:
 
 
 def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
-    """The presets of a task for a dataset; ``variants`` (space, head, encoder, magnitude,
-    recipe) are more and more special.
+    """The presets of a task for a dataset; ``variants`` (space, head, encoder, recipe)
+    are more and more special.
 
     In the file, ``[default]`` and then ``[<dataset>]`` give the values, each with a table of its own for a
     variant, or for two of them, one within the other, where that differs; ``like`` names the dataset whose

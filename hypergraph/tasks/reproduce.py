@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hypergraph.errors import InputError, unknown_name
+from hypergraph.nn.registry import FCS
 from hypergraph.tasks.config import Config, renamed, settle, tomllib
 from hypergraph.tasks.executors import as_done, executor, tell
 from hypergraph.tasks.kinds import KINDS
@@ -38,7 +39,7 @@ SETTINGS: Mapping[str, Mapping[str, dict[str, Any]]] = {
         "hgcn with mobius": {"fc": "mobius", "encoder": "hgcn"},
         "hgcn with bfc-p": {"fc": "bfc-p", "encoder": "hgcn"},
         "hgcn with bfc-l": {"fc": "bfc-l", "encoder": "hgcn"},
-        **{f"{fc}, our recipe": {"fc": fc, "magnitude": "row"} for fc in ("bfc-p", "bfc-l")},
+        **{f"{fc}, our recipe": {"fc": fc, "recipe": "ours"} for fc in FCS if FCS[fc].space != "euclidean"},
     },
     "activation": {
         f"{fc}, {phi}": {"fc": fc, "phi": phi} for fc in ("bfc-p", "bfc-l") for phi in ("none", "tanh")
@@ -159,10 +160,8 @@ def _cells(
 
 def _needless(method: str, dataset: str) -> bool:
     """Whether a row of ours says nothing on a dataset, unless it is asked for."""
-    if method.endswith(", default recipe"):
-        return dataset not in ("pubmed", "cora")  # where few nodes are trained, and presets are the paper's
-    if method.endswith(", our recipe"):
-        return dataset not in ("pubmed", "cora")  # where features are short, and magnitudes begin large
+    if method.endswith((", default recipe", ", our recipe")):
+        return dataset not in ("pubmed", "cora")  # the others have few labels or a recipe of no table
     return method.endswith(", patience 500") and dataset not in ("airport", "disease")
 
 

@@ -118,6 +118,12 @@ def test_sparse_features_stay_sparse(space: Space, clip: float | None) -> None:
     assert lifted.layout == torch.sparse_csr
     assert lifted.values().numel() <= csr.values().numel() + 5
     torch.testing.assert_close(lifted.to_dense(), space.lift(dense, clip))
+    if not space.flat:
+        by_sparse, by_dense = (
+            torch.autograd.grad(points.sum(), list(space.parameters()))
+            for points in (lifted.to_dense(), space.lift(dense, clip))
+        )
+        torch.testing.assert_close(by_sparse, by_dense)
 
 
 @pytest.mark.parametrize(("model", "name"), NAMES)

@@ -117,8 +117,12 @@ def test_presets_follow_what_they_are_like() -> None:
     assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-0.03, 1, 1, 0.5)
     own = settle(NodeConfig, {"dataset": "mine", "split": "strict"})
     assert (own.K, own.num_layers, own.propagate, own.feature_dropout) == (-1.0, 2, 0, 0.0)
-    of_rows = settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p", "magnitude": "row"})
-    assert (of_rows.weight_decay, of_rows.feature_dropout) == (0.001, 0.4)
+    ours = settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p", "recipe": "ours"})
+    assert (ours.weight_decay, ours.feature_dropout, ours.magnitude, ours.r) == (0.001, 0.4, "row", 4)
+    flat = settle(LinkConfig, {"dataset": "cora", "fc": "linear", "recipe": "ours"})  # has one of its own
+    assert (flat.encoder, flat.recipe, flat.num_layers, flat.r) == ("mlp", "ours", 2, 2)
+    published = settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p", "magnitude": "row"})
+    assert (published.recipe, published.num_layers, published.r) == ("published", 2, 2)
     hgcn = {"dataset": "airport", "encoder": "hgcn"}
     assert [settle(LinkConfig, {**hgcn, "fc": fc}).r for fc in ("mobius", "bfc-p", "bfc-l")] == [2, 8, 8]
     assert settle(LinkConfig, {"dataset": "cora", "fc": "bfc-p"}).feature_dropout == 0
