@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -145,14 +145,21 @@ def page(
     return "\n".join(lines) + "\n"
 
 
+def _reference(method: str, here: Container[str]) -> str | None:
+    """What a method is compared with: the paper's on the ball, with the same recipe where it has one."""
+    recipe = "".join(method.partition(", ")[1:])
+    names = (name + end for end in (recipe, "") for name in REFERENCE)
+    return next((name for name in names if name in here and name != method), None)
+
+
 def comparisons(rows: Sequence[Row]) -> list[str]:
     """Which method is better than the reference of its dataset, as far as the shared seeds can tell."""
     lines: list[str] = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
         here = {row.method: dict(zip(row.seeds, row.test)) for row in rows if row.dataset == dataset}
-        reference = next((name for name in REFERENCE if name in here), None)
-        for method, scores in here.items() if reference else ():
-            found = None if method == reference else paired_seeds(scores, here[reference or ""])
+        for method, scores in here.items():
+            reference = _reference(method, here)
+            found = paired_seeds(scores, here[reference]) if reference else None
             if found is None or found.interval is None:
                 continue
             low, high = (100 * bound for bound in found.interval)

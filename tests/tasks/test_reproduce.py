@@ -103,6 +103,20 @@ def test_published_figures_stand_beside_ours() -> None:
     assert "| MCC, ours | validation | MCC, published | difference | seconds | head |" in text
 
 
+def test_a_row_with_a_recipe_is_compared_with_the_reference_of_that_recipe() -> None:
+    methods = ("bfc-p", "mobius", "bfc-p, our recipe", "mobius, our recipe", "mlp")
+    rows = [
+        Row.of("cora", method, run([0.8 + 0.01 * i, 0.8 + 0.02 * i]), {}) for i, method in enumerate(methods)
+    ]
+    compared = re.findall(r"\| cora \| (.* against .*?) \|", page("link-pred", published("link-pred"), rows))
+    assert compared == [
+        "mobius against bfc-p",
+        "bfc-p, our recipe against bfc-p",
+        "mobius, our recipe against bfc-p, our recipe",
+        "mlp against bfc-p",
+    ]
+
+
 def test_more_seeds_are_trained_beside_a_finished_run(tmp_path: Path) -> None:
     def table(seeds: int) -> str:
         return reproduce(
