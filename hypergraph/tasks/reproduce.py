@@ -161,7 +161,7 @@ def _cells(
 def _needless(method: str, dataset: str) -> bool:
     """Whether a row of ours says nothing on a dataset, unless it is asked for."""
     if method.endswith((", default recipe", ", our recipe")):
-        return dataset not in ("pubmed", "cora")  # the others have few labels or a recipe of no table
+        return dataset not in ("pubmed", "cora")  # other graphs have no such recipe, or no other one
     return method.endswith(", patience 500") and dataset not in ("airport", "disease")
 
 

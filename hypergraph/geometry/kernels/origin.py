@@ -115,9 +115,8 @@ def _add_backward(
     w, beta, slope, p, unit = x.w, y.beta, y.slope, y.p, rate * rate
     scale_b, cosh_b, scale_b_slope = _sinh_number(y.q_b)
     grad_w = dots(grad, w)
-    by_z2 = torch.addcmul(
-        torch.mv(grad, p), beta, grad_w
-    )  # <grad, z>, and twice the derivative by |rate z|^2
+    # first <grad, z>, then twice the derivative by |rate z|^2
+    by_z2 = torch.addcmul(torch.mv(grad, p), beta, grad_w)
     by_z2.mul_(_bend(y.z2, y.top, slope, limit, y.beyond))
     by_beta = torch.addcmul(y.t, beta, x.q).mul_(by_z2).addcmul_(slope, grad_w)
     by_cosh = by_beta if x.scale is None else by_beta * x.scale
