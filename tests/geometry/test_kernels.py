@@ -87,6 +87,21 @@ def test_kernels_equal_definitions(model: str, K: float, sd: float) -> None:
             assert (left - right).abs().max() <= tolerance * scale, name
 
 
+@pytest.mark.parametrize("sd", [31.0, 31.1, 33.0, 50.0])
+@pytest.mark.parametrize("K", [-2.3, -0.1])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_bias_where_points_or_their_sums_are_beyond_the_limit(model: str, K: float, sd: float) -> None:
+    """The limit is 31.2; some sums come back inside it."""
+    space = MODELS[model](K).double()
+    u, b = at_distance(space, draw(40, 5), sd), at_distance(space, draw(5, seed=1), 0.7)
+    with way("kernel"):
+        got = results(space.shift0, [u, b])
+    with way("definition"):
+        want = results(space.shift0, [u, b])
+    for left, right in zip(got, want, strict=True):
+        assert (left - right).abs().max() <= 1e-10 * right.abs().max()
+
+
 @pytest.mark.parametrize("sd", [0.0, 0.5, 4.0, 50.0])
 @pytest.mark.parametrize("model", MODELS)
 def test_a_curvature_that_is_learnt(model: str, sd: float) -> None:
