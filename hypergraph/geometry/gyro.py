@@ -9,8 +9,6 @@ digits:
     1 + 2s^2\langle x, y\rangle + s^4\lVert x\rVert^2\lVert y\rVert^2 = g_x g_y + W, \qquad
     x \oplus y = \frac{g_x w + W x}{g_x g_y + W}, \qquad
     1 - s^2\lVert x \oplus y\rVert^2 = \frac{g_x g_y}{g_x g_y + W}.
-
-And it comes as a vector with a factor: what is a multiple of a vector in the end need not be computed before.
 """
 
 from __future__ import annotations
@@ -20,34 +18,22 @@ from typing import NamedTuple
 from torch import Tensor
 
 from hypergraph.geometry.numerics import Scalar
-from hypergraph.geometry.rows import combine, dot, sq_norm, times
-
-
-def scaled_dot(factor: Scalar, vector: Tensor, u: Tensor) -> Tensor:
-    """The product of ``factor * vector`` with u."""
-    if isinstance(factor, Tensor):  # some vectors are beyond the limit: their own products may overflow
-        return dot(times(factor, vector), u)
-    return times(factor, dot(vector, u))
+from hypergraph.geometry.rows import combine, dot, sq_norm
 
 
 class Point(NamedTuple):
-    """``factor * vector`` in ball coordinates, and its gap."""
+    """A point in ball coordinates, and its gap."""
 
     vector: Tensor
-    factor: Scalar
     gap: Tensor
 
-    def dot(self, u: Tensor) -> Tensor:
-        """The product with u."""
-        return scaled_dot(self.factor, self.vector, u)
-
     def __neg__(self) -> Point:
-        return Point(self.vector, -self.factor, self.gap)
+        return Point(-self.vector, self.gap)
 
 
 def chord(x: Point, y: Point, K: Scalar) -> tuple[Tensor, Tensor]:
     r""":math:`w = x + y` and :math:`W = s^2\lVert w\rVert^2`, which is below 4 in the ball."""
-    w = combine(x.factor, x.vector, y.factor, y.vector)
+    w = x.vector + y.vector
     return w, -K * sq_norm(w)
 
 
@@ -67,5 +53,5 @@ def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tu
 def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`."""
     w, ww = chord(x, y, K)
-    on_x, on_w = turn(x.gap, y.gap, ww, -K * x.dot(z), -K * dot(w, z))
-    return combine(times(x.factor, on_x), x.vector, -on_w, w, z)
+    on_x, on_w = turn(x.gap, y.gap, ww, -K * dot(x.vector, z), -K * dot(w, z))
+    return combine(on_x, x.vector, -on_w, w, z)

@@ -24,7 +24,6 @@ from hypergraph.geometry.numerics import (
     bound_length,
     distance_limit,
     finite_dot,
-    is_short,
     operator,
     per_point,
     radius_limit,
@@ -40,69 +39,62 @@ def _sinh_limit(x: Tensor) -> float:
     return math.sinh(distance_limit(x.dtype))
 
 
-def _bounds(x_s: Tensor, K: Scalar, time: Tensor | None = None) -> tuple[Scalar, Tensor]:
-    r"""The factor that brings spatial coordinates inside the limit; :math:`c = \cosh(s\,d(x, 0))` there."""
-    factor, q = bound(x_s, K, _sinh_limit(x_s), time)
-    return factor, (1 + q).sqrt()
-
-
-def _space(x: Tensor, K: Scalar) -> tuple[Tensor, Tensor]:
-    r"""Spatial coordinates, brought inside the limit, and c."""
-    x_s = x[..., 1:]
-    factor, c = _bounds(x_s, K, x[..., :1])
-    return times(factor, x_s), c
-
-
 class _Point(NamedTuple):
-    """The spatial coordinates ``factor * vector`` and their c."""
+    r"""Spatial coordinates, and :math:`c = \cosh(s\,d(x, 0))`."""
 
     vector: Tensor
-    factor: Scalar
     c: Tensor
-
-    def dot(self, u: Tensor) -> Tensor:
-        """The product with u."""
-        return gyro.scaled_dot(self.factor, self.vector, u)
 
     @property
     def ball(self) -> Point:
         """The point in ball coordinates."""
         half_gap = (1 + self.c).reciprocal()
-        return Point(self.vector, times(self.factor, half_gap), 2 * half_gap)
+        return Point(half_gap * self.vector, 2 * half_gap)
+
+
+def _bounded(x_s: Tensor, K: Scalar, time: Tensor | None = None) -> _Point:
+    """The point with these spatial coordinates, brought inside the limit."""
+    factor, q = bound(x_s, K, _sinh_limit(x_s), time)
+    return _Point(times(factor, x_s), (1 + q).sqrt())
 
 
 def _inside(x: Tensor, K: Scalar) -> _Point:
-    x_s = x[..., 1:]
-    return _Point(x_s, *_bounds(x_s, K, x[..., :1]))
+    return _bounded(x[..., 1:], K, x[..., :1])
+
+
+def _at(u: Tensor, K: Scalar) -> _Point:
+    """The point exp0(u)."""
+    factor, q = bound(u, K, distance_limit(u.dtype))
+    sinh_over = sinhc(q)
+    return _Point(times(factor, sinh_over) * u, (1 + q * sinh_over.square()).sqrt())
 
 
 def _point(x: _Point, K: Scalar) -> Tensor:
-    return join(x.c / (-K) ** 0.5, x.factor, x.vector)
+    return join(x.c / (-K) ** 0.5, x.vector)
 
 
 def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x with these spatial coordinates."""
-    return join((-K) ** 0.5 * x.dot(u_s) / x.c, 1.0, u_s)
+    return join((-K) ** 0.5 * dot(x.vector, u_s) / x.c, u_s)
 
 
 def _cut(u: Tensor) -> Tensor:
     """The spatial part of a tangent vector, cut to a length whose square is finite; NaN where its time, which
     follows from the rest, is NaN."""
-    return u[..., 1:] if is_short(u) else bound_length(u[..., 1:]) + 0 * u[..., :1].detach()
+    return bound_length(u[..., 1:], u[..., :1])
 
 
 def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
     cancellation."""
     u_s = _cut(u)
-    return combine(1.0, u_s, times(x.factor, K * x.dot(u_s) / torch.addcmul(x.c, x.c, x.c)), x.vector)
+    return combine(1.0, u_s, K * dot(x.vector, u_s) / torch.addcmul(x.c, x.c, x.c), x.vector)
 
 
 def _half_chord(x: _Point, y: _Point, K: Scalar) -> Tensor:
     r""":math:`\sinh^2(s\,d(x, y)/2)` as one square, so that nothing cancels: see :func:`dist`."""
     ratio = (1 + x.c) / (1 + y.c)
-    w = combine(x.factor, x.vector, times(y.factor, -ratio), y.vector)
-    return -K / 4 * sq_norm(w) / ratio
+    return -K / 4 * sq_norm(combine(1.0, x.vector, -ratio, y.vector)) / ratio
 
 
 @operator
@@ -122,9 +114,7 @@ def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
 @operator
 def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = [\cosh(sr)/s,\ \sinh(sr)\,u/(sr)]`, :math:`r = \lVert u\rVert`."""
-    factor, q = bound(u, K, distance_limit(u.dtype))
-    sinh_over = sinhc(q)
-    return _point(_Point(u, times(factor, sinh_over), (1 + q * sinh_over.square()).sqrt()), K)
+    return _point(_at(u, K), K)
 
 
 @operator
@@ -182,13 +172,12 @@ def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
     r"""The spatial part of the gyro sum, wherever it is: with :math:`v = \frac{1 + c_y}{1 + c_x} x_s + y_s`,
     which loses no digits near opposite points, :math:`v + \frac{s^2\lVert v\rVert^2}{2(1 + c_y)} x_s`."""
     lift = 1 + y.c
-    v = combine(y.factor, y.vector, times(x.factor, lift / (1 + x.c)), x.vector)
-    return combine(1.0, v, times(x.factor, -K / 2 * sq_norm(v) / lift), x.vector)
+    v = combine(1.0, y.vector, lift / (1 + x.c), x.vector)
+    return combine(1.0, v, -K / 2 * sq_norm(v) / lift, x.vector)
 
 
 def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
-    z_s = _sum(x, y, K)
-    return _point(_Point(z_s, *_bounds(z_s, K)), K)
+    return _point(_bounded(_sum(x, y, K), K), K)
 
 
 @operator
@@ -213,15 +202,15 @@ def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
     reach, q = bound(scale * safe_sqrt(q), -1.0, limit)
     sinh_over = sinhc(q)
     c = (1 + q * sinh_over.square()).sqrt()
-    return _point(_Point(x_s, times(factor, times(reach, scale * sinh_over)), c), K)
+    return _point(_Point(times(factor, times(reach, scale * sinh_over)) * x_s, c), K)
 
 
 @operator
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
-    z_s, c = _space(z, K)
-    rotated = gyro.rotate(_inside(x, K).ball, _inside(y, K).ball, z_s, K)
-    return join(c / (-K) ** 0.5, 1.0, rotated)
+    at = _inside(z, K)
+    rotated = gyro.rotate(_inside(x, K).ball, _inside(y, K).ball, at.vector, K)
+    return _point(_Point(rotated, at.c), K)
 
 
 @operator
@@ -229,10 +218,7 @@ def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_x(u) = \cosh(\alpha)x + \sinh(\alpha)u/\alpha`,
     :math:`\alpha = s\lVert u\rVert_L`, as :math:`x \oplus \mathrm{Exp}_0(\mathrm{PT}_{x\to 0}(u))`."""
     at = _inside(x, K)
-    u = _to_origin(at, u, K)
-    factor, q = bound(u, K, distance_limit(x.dtype))
-    sinh_over = sinhc(q)
-    return _add(at, _Point(u, times(factor, sinh_over), (1 + q * sinh_over.square()).sqrt()), K)
+    return _add(at, _at(_to_origin(at, u, K), K), K)
 
 
 @operator
@@ -242,8 +228,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     at, to = _inside(x, K), _inside(y, K)
     q = _half_chord(at, to, K)
     scale = asinhc(q) * (1 + q).rsqrt()
-    d = combine(to.factor, to.vector, -at.factor, at.vector)
-    return _tangent(at, combine(scale, d, times(at.factor, -2 * q * scale), at.vector), K)
+    return _tangent(at, combine(scale, to.vector - at.vector, -2 * q * scale, at.vector), K)
 
 
 @operator
@@ -253,7 +238,9 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     p, q = at.ball, to.ball
     u_s = _cut(u)
     w, square = gyro.chord(q, -p, K)
-    xu, yu, wu, wx = (-K * product for product in (at.dot(u_s), to.dot(u_s), dot(w, u_s), at.dot(w)))
+    xu, yu, wu, wx = (
+        -K * dot(a, b) for a, b in ((at.vector, u_s), (to.vector, u_s), (w, u_s), (at.vector, w))
+    )
     # far out the terms of the formula cancel: go through the origin instead, where the vector is u - kx, turn
     # there, and lift what comes out to y
     k = xu / (at.c * (1 + at.c))
@@ -262,7 +249,7 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     lift = qu + on_q * (1 - q.gap) - on_w * (p.gap - q.gap + square) / 2
     on_x = on_w / (1 + at.c) - k
     on_y = (on_q - on_w) / (1 + to.c) + lift
-    return _tangent(to, combine(times(at.factor, on_x), at.vector, times(to.factor, on_y), to.vector, u_s), K)
+    return _tangent(to, combine(on_x, at.vector, on_y, to.vector, u_s), K)
 
 
 @operator
@@ -285,9 +272,8 @@ def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> 
 def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     r"""The signed distance to the geodesic hyperplane through p orthogonal to a, positive where a points:
     :math:`\frac1s\sinh^{-1}(s\langle x, a\rangle_L / \lVert a\rVert_L)`."""
-    x_s, c_x = _space(x, K)
     at = _inside(p, K)
-    p_s, c_p = times(at.factor, at.vector), at.c
+    (x_s, c_x), (p_s, c_p) = _inside(x, K), at
     # with p taken to the origin: x becomes -p + x, and a an n-vector
     a = torch.cat([a[..., :1], unit(a[..., 1:])], -1)
     a_s, a = a[..., 1:], _to_origin(at, a, K)
@@ -313,8 +299,7 @@ def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the ball: :math:`x_s / (1 + s x_t)`."""
-    x_s, c = _space(x, K)
-    ball = x_s / (1 + c)
+    ball = _inside(x, K).ball.vector
     return times(bound(ball, K, radius_limit(x.dtype))[0], ball)
 
 
@@ -336,22 +321,22 @@ def _from_within(x: Tensor, share: Tensor, K: Scalar) -> tuple[_Point, _Point]:
     """
     inside = _inside(x, K)
     with torch.no_grad():
-        vector = times(inside.factor, inside.vector)
-        at_s = _mean(_Point(vector, 1.0, inside.c), share, K).vector
-    c = (1 - K * sq_norm(at_s)).sqrt()
-    z_s = _sum(_Point(at_s, -1.0, c), inside, K)
-    return _Point(at_s, 1.0, c), _Point(z_s, 1.0, (1 - K * sq_norm(z_s)).sqrt())
+        at_s = _mean(inside, share, K).vector
+    at = _with_time(at_s, K)
+    return at, _with_time(_sum(_Point(-at_s, at.c), inside, K), K)
+
+
+def _with_time(x_s: Tensor, K: Scalar) -> _Point:
+    return _Point(x_s, (1 - K * sq_norm(x_s)).sqrt())
 
 
 def _mean(x: _Point, share: Tensor, K: Scalar) -> _Point:
-    """The centroid of points whose factor is 1; the dimension of the points is kept."""
-    x_s, c = x.vector, x.c
-    mean = (share * x_s).sum(-2, keepdim=True)
-    c_mean = (1 - K * sq_norm(mean)).sqrt()
+    """The centroid; the dimension of the points is kept."""
+    x_s, c = x
+    mean, c_mean = _with_time((share * x_s).sum(-2, keepdim=True), K)
     # mean of c, less c of the mean: at least 0 by convexity, and taken without cancellation
     lag = (share * (-K * dot(x_s - mean, x_s + mean) / (c + c_mean))).sum(-2, keepdim=True).clamp_min(0)
-    y_s = (1 + lag * (2 * c_mean + lag)).rsqrt() * mean
-    return _Point(y_s, 1.0, (1 - K * sq_norm(y_s)).sqrt())
+    return _with_time((1 + lag * (2 * c_mean + lag)).rsqrt() * mean, K)
 
 
 def from_sum(total: Tensor, *, K: Scalar) -> Tensor:

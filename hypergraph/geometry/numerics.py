@@ -109,23 +109,16 @@ def bound_of(square: Tensor, K: Scalar, limit: float, unused: Tensor | None = No
     near = eager(q) and q.numel() and q.detach().amax().item() <= limit * limit
     if near and (unused is None or math.isfinite(unused.detach().sum().item())):
         return 1.0, q
-    q = q if unused is None else q + 0 * unused.detach()
     lost = (square >= overflow(q.dtype)) | (q >= torch.finfo(q.dtype).max)
-    return torch.where(lost, 0.0, bound_factor(q, limit)), torch.where(lost, 0.0, bound_square(q, limit))
+    nan = 0.0 if unused is None else 0 * unused.detach()
+    factor = torch.where(lost, 0.0, bound_factor(q, limit)) + nan
+    return factor, torch.where(lost, 0.0, bound_square(q, limit)) + nan
 
 
-def is_short(u: Tensor) -> bool:
-    """Whether one may look, and no coordinate is NaN or so large that squares and products might overflow."""
-    return eager(u) and u.numel() > 0 and largest(u) <= _longest(u) / u.size(-1)
-
-
-def _longest(u: Tensor) -> float:
-    return 1e12 if u.dtype == torch.float32 else 1e70
-
-
-def bound_length(u: Tensor) -> Tensor:
+def bound_length(u: Tensor, unused: Tensor | None = None) -> Tensor:
     """u, cut to a length whose square and products are finite: u itself almost always."""
-    return u if is_short(u) else times(bound(u, -1.0, _longest(u))[0], u)
+    longest = 1e12 if u.dtype == torch.float32 else 1e70
+    return times(bound(u, -1.0, longest, unused)[0], u)
 
 
 def finite_dot(u: Tensor, v: Tensor, factor: Scalar = 1.0) -> Tensor:

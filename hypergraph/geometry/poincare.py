@@ -42,7 +42,7 @@ def _gap(x: Tensor, K: Scalar) -> Tensor:
 def _inside(x: Tensor, K: Scalar) -> Point:
     """The point, brought inside the limit, and its gap."""
     factor, q = bound(x, K, radius_limit(x.dtype))
-    return Point(x, factor, 1 - q)
+    return Point(times(factor, x), 1 - q)
 
 
 @operator
@@ -103,7 +103,7 @@ def _add(x: Point, y: Point, K: Scalar) -> Tensor:
     denominator = x.gap * y.gap + square
     # the scaled norm of the sum is sqrt(square / denominator)
     inverse = bound_factor(square / denominator, radius_limit(w.dtype)) / denominator
-    return combine(x.gap * inverse, w, times(x.factor, square * inverse), x.vector)
+    return combine(x.gap * inverse, w, square * inverse, x.vector)
 
 
 @operator
@@ -139,7 +139,8 @@ def exp(x: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     at = _inside(x, K)
     factor, q = bound(u, K / at.gap.square(), math.atanh(radius_limit(x.dtype)))
     tanh_over = tanhc(q)
-    return _add(at, Point(u, times(factor, tanh_over / at.gap), 1 - q * tanh_over.square()), K)
+    y = times(factor, tanh_over / at.gap) * u
+    return _add(at, Point(y, 1 - q * tanh_over.square()), K)
 
 
 @operator
@@ -150,7 +151,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     w, square = gyro.chord(-p, q, K)
     h = square / (p.gap * q.gap)
     scale = asinhc(h) * (1 + h).rsqrt() / q.gap
-    return combine(p.gap * scale, w, times(-p.factor, square * scale), x)
+    return combine(p.gap * scale, w, -square * scale, p.vector)
 
 
 @operator
@@ -184,7 +185,7 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     at, to = _inside(p, K), _inside(x, K)
     w, square = gyro.chord(-at, to, K)
     a = unit(a)
-    q = 2 * (at.gap * dot(w, a) - square * at.dot(a)) / (at.gap * to.gap)
+    q = 2 * (at.gap * dot(w, a) - square * dot(at.vector, a)) / (at.gap * to.gap)
     return (q * asinhc(-K * q * q)).squeeze(-1)
 
 
@@ -196,9 +197,9 @@ def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the Lorentz model: :math:`[(\lambda_x - 1)/s,\ \lambda_x x]`."""
-    x, factor, gap = _inside(x, K)
-    conformal = 2 / gap
-    return join((conformal - 1) / (-K) ** 0.5, times(factor, conformal), x)
+    at = _inside(x, K)
+    conformal = 2 / at.gap
+    return join((conformal - 1) / (-K) ** 0.5, conformal * at.vector)
 
 
 @operator

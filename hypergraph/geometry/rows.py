@@ -43,7 +43,6 @@ def combine(a: Factor, x: Tensor, b: Factor, y: Tensor, z: Tensor | None = None)
     return torch.add(times(a, x), y, alpha=b)
 
 
-def join(t: Tensor, a: Factor, x: Tensor) -> Tensor:
-    """[t, ax]: a coordinate t and vectors x, each times its number, or all times one."""
-    x = times(a, x)
+def join(t: Tensor, x: Tensor) -> Tensor:
+    """[t, x]: a coordinate t before the vectors x."""
     return torch.cat([t.expand(*x.shape[:-1], 1), x], -1)
