@@ -134,57 +134,43 @@ class Products(Kernel):
         return grad @ z if needed[0] else None, by_z
 
 
-# Each function below takes its argument t, in a buffer that it may write over, and two or three spare ones,
-# and returns the buffer that holds the value. Its slope goes on from there, and is left in t.
+def _asinh(t: Tensor) -> Tensor:
+    # log1p(|t| (1 + |t| / (1 + root))): torch.asinh, which has no vector code, takes as long as three matrix
+    # products
+    size = t.abs()
+    root = (t * t).add_(1).sqrt_().add_(1)
+    return torch.div(size, root, out=root).add_(1).mul_(size).log1p_().copysign_(t)
 
 
-def _asinh(t: Tensor, spare: list[Tensor]) -> Tensor:
-    # asinh |t| = log1p(|t| (1 + |t| / (1 + root))): torch.asinh, which has no vector code, takes as long as
-    # three matrix products
-    root, value, _ = spare
-    torch.mul(t, t, out=root).add_(1).sqrt_()
-    torch.add(root, 1, out=value)
-    return torch.div(t, value, out=value).abs_().add_(1).mul_(t).abs_().log1p_().copysign_(t)
+def _asinh_slope(t: Tensor, value: Tensor) -> Tensor:
+    return (t * t).add_(1).rsqrt_()
 
 
-def _asinh_slope(t: Tensor, spare: list[Tensor]) -> None:
-    torch.reciprocal(spare[0], out=t)
+def _square(t: Tensor) -> Tensor:
+    # sinh(h)^2 at t = cosh(2h); at 0 the smallest number leaves the right limit
+    return (t - 1).mul_(0.5).clamp_min_(torch.finfo(t.dtype).tiny)
 
 
-def _hcothh(t: Tensor, spare: list[Tensor]) -> Tensor:
-    root, r, value = spare
-    # q = sinh(h)^2; at 0 the smallest number leaves the right limit, 1
-    q = t.sub_(1).mul_(0.5).clamp_min_(torch.finfo(t.dtype).tiny)
-    torch.add(q, 1, out=root).sqrt_()
-    torch.sqrt(q, out=r)
-    torch.add(root, 1, out=value)
-    return torch.div(q, value, out=value).add_(r).log1p_().mul_(root).div_(r)
+def _hcothh(t: Tensor) -> Tensor:
+    q = _square(t)
+    root, r = (q + 1).sqrt_(), q.sqrt()
+    return q.div_(root + 1).add_(r).log1p_().mul_(root).div_(r)
 
 
-# Below this q the six-term series is exact to float64 rounding.
-_SERIES_BELOW = 1e-3
+_SERIES_BELOW = 1e-3  # the six terms are exact there to float64 rounding
 _SERIES = (1 / 3, -4 / 15, 8 / 35, -64 / 315, 128 / 693, -512 / 3003)
-_AT_EDGE = sum(c * _SERIES_BELOW**k for k, c in enumerate(_SERIES))
-_VALUE_AT_EDGE = math.asinh(_SERIES_BELOW**0.5) * (1 + 1 / _SERIES_BELOW) ** 0.5
 
 
-def _hcothh_slope(q: Tensor, spare: list[Tensor]) -> None:
-    # The derivative by q is (1 - value / (1 + q)) / 2q. That above an edge plus the series below it, each
-    # constant on the other side: a choice by torch.where costs as much as ten other passes.
-    near, far, value = spare
+def _hcothh_slope(t: Tensor, value: Tensor) -> Tensor:
+    q = _square(t)
+    slope = (value / (q + 1)).neg_().add_(1).div_(q).mul_(0.5)
     if q.amin() < _SERIES_BELOW:
-        low = torch.clamp_max(q, _SERIES_BELOW, out=far)
-        torch.mul(low, _SERIES[-1], out=near)
+        low = q.clamp_max(_SERIES_BELOW)
+        near = low * _SERIES[-1]
         for coefficient in _SERIES[-2:0:-1]:
             near.add_(coefficient).mul_(low)
-        near.add_(_SERIES[0] - _AT_EDGE)
-        value.clamp_min_(_VALUE_AT_EDGE)
-        q.clamp_min_(_SERIES_BELOW)
-    else:
-        near.zero_()
-    torch.add(q, 1, out=far)
-    torch.div(value, far, out=far).neg_().add_(1).div_(q)
-    torch.add(near, far, alpha=0.5, out=q).mul_(0.5)
+        slope = torch.where(q < _SERIES_BELOW, near.add_(_SERIES[0]), slope)
+    return slope.mul_(0.5)
 
 
 _FUNCTIONS = {"asinh": (_asinh, _asinh_slope), "hcothh": (_hcothh, _hcothh_slope)}
@@ -197,12 +183,9 @@ class Tail(Kernel):
         self, y: Tensor, row: Tensor, column: Tensor, weight: Tensor, scale: Any, name: str, low: float
     ) -> tuple[Tensor, tuple[()]]:
         out = torch.empty_like(y)
-        for block, t, spare in _row_blocks(y, row, column, weight, low):
-            value = _FUNCTIONS[name][0](t, spare)
-            if scale is None:
-                out[block] = value
-            else:
-                torch.mul(value, scale, out=out[block])
+        for block, t in _row_blocks(y, row, column, weight, low):
+            value = _FUNCTIONS[name][0](t)
+            out[block] = value if scale is None else value.mul_(scale)
         return out, ()
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
@@ -211,13 +194,11 @@ class Tail(Kernel):
         by_column, by_weight, by_scale = torch.zeros(3, y.size(1), dtype=y.dtype)
         ones = constant(y.size(0), 1.0, y.dtype)
         function, slope = _FUNCTIONS[name]
-        for block, t, spare in _row_blocks(y, row, column, weight, low):
-            g, value = by_y[block], function(t, spare)
-            if needed[4]:
-                by_scale.addmv_(torch.mul(value, grad[block], out=g).mT, ones[block])
-            slope(t, spare)
-            torch.mul(grad[block], t, out=g)
+        for block, t in _row_blocks(y, row, column, weight, low):
+            value = function(t)
+            g = torch.mul(grad[block], slope(t, value), out=by_y[block])
             if scale is not None:
+                by_scale.addmv_(value.mul_(grad[block]).mT, ones[block])
                 g.mul_(scale)
             by_column.addmv_(torch.mul(g, y[block], out=t).mT, ones[block])
             torch.mv(g, weight, out=by_row[block, 0])
@@ -229,12 +210,10 @@ class Tail(Kernel):
 
 def _row_blocks(
     y: Tensor, row: Tensor, column: Tensor, weight: Tensor, low: float
-) -> Iterator[tuple[slice, Tensor, list[Tensor]]]:
-    """Blocks of rows: where they are, the argument of the function in a buffer, and spare buffers."""
+) -> Iterator[tuple[slice, Tensor]]:
+    """Blocks of rows: where they are, and the argument of the function."""
     size = max(BLOCK_ENTRIES // max(y.size(1), 1), 1)
-    buffers = y.new_empty(4, min(size, y.size(0)), y.size(1))
     for start in range(0, y.size(0), size):
         block = slice(start, start + size)
-        t, *spare = buffers[:, : y.size(0) - start]
-        torch.mul(y[block], column, out=t).addcmul_(row[block], weight)
-        yield block, t if low == -math.inf else t.clamp_min_(low), spare
+        t = (y[block] * column).addcmul_(row[block], weight)
+        yield block, t if low == -math.inf else t.clamp_min_(low)
