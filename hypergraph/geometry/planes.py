@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.planes import Horospheres, Products, Tail
+from hypergraph.geometry.kernels.planes import Horospheres, Tail
 from hypergraph.geometry.numerics import (
     Scalar,
     at_least,
@@ -43,11 +43,11 @@ class Rows(NamedTuple):
     factor: Scalar
     rise: Tensor
 
-    def products(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """The inner products of the spatial coordinates with the rows of z, and the norms of these rows."""
+    def products(self, z: Tensor) -> Tensor:
+        """The inner products of the spatial coordinates with the rows of z."""
         if isinstance(self.vectors, SparseMatrix):
-            return self.factor * spmm(self.vectors, z.T), torch.linalg.vector_norm(z, dim=-1)
-        return _products(times(self.factor, self.vectors), z)
+            return self.factor * spmm(self.vectors, z.T)
+        return times(self.factor, self.vectors) @ z.mT
 
     @property
     def time(self) -> Tensor:
@@ -89,16 +89,11 @@ def nonzero(r: Tensor) -> Tensor:
     return torch.where(r == 0, 1.0, r)
 
 
-@with_kernel(Products())
-def _products(x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-    return x @ z.mT, torch.linalg.vector_norm(z, dim=-1)
-
-
 @with_kernel(Horospheres())
 def _horospheres(
     x: Tensor | SparseMatrix, factor: Scalar, rise: Tensor, weight: Tensor, scale: Tensor, offset: Tensor
 ) -> Tensor:
-    t = rise - Rows(x, factor, rise).products(unit(weight))[0]
+    t = rise - Rows(x, factor, rise).products(unit(weight))
     # e^{-d} <= 1 + t, that is t >= -r / (1 + r) with r the length of the spatial part plus the rise
     r = safe_sqrt(rise * (2 + rise)) + rise
     return scale * torch.log1p(at_least(t, -r / (1 + r))) + offset
@@ -162,7 +157,7 @@ def hyperplanes(
     b = s * offset
     b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
     points = rows(_flat(x), K, pace, tangent)
-    inner, norms = points.products(weight)
+    inner, norms = points.products(weight), torch.linalg.vector_norm(weight, dim=-1)
     scale, column = (norms if scale is None else scale) / s, b.cosh() / nonzero(norms)
     return _shaped(tail(inner, points.time, column, -b.sinh(), scale, "asinh", -math.inf), x)
 
@@ -203,7 +198,8 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     p = _place(point, normal, K, pace)
     lean = p.length * p.along * p.factor / (1 + p.time)
     points = rows(_flat(x), K, pace, False)
-    inner, norms = points.products(combine(1.0, normal, lean.unsqueeze(-1), point))
+    towards = combine(1.0, normal, lean.unsqueeze(-1), point)
+    inner, norms = points.products(towards), torch.linalg.vector_norm(towards, dim=-1)
     column = (1 + p.along.square()).sqrt() / nonzero(norms)
     scale = (1 + p.time) * p.length / (-K) ** 0.5
     return _shaped(tail(inner, points.time, column, -p.along, scale, "asinh", -math.inf), x)
@@ -228,7 +224,7 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     busemann = _horospheres(*points, towards, torch.full_like(rise, -2.0) / s, -2 / s * torch.log1p(rise))
     # cosh(s d) is a Minkowski product
     return _shaped(
-        busemann * tail(points.products(point)[0], points.time, -p.factor, p.time, None, "hcothh", 1.0), x
+        busemann * tail(points.products(point), points.time, -p.factor, p.time, None, "hcothh", 1.0), x
     )
 
 
@@ -238,4 +234,4 @@ def linear_forms(x: Points, weight: Tensor, *, K: Scalar, pace: float, tangent: 
     if isinstance(x, Tensor) and pace == 1 and not tangent:
         return x @ weight.mT
     points = rows(x, K, pace, tangent)
-    return (points.products(weight[:, 1:])[0] + points.time * weight[:, 0]) / (-K) ** 0.5
+    return (points.products(weight[:, 1:]) + points.time * weight[:, 0]) / (-K) ** 0.5

@@ -121,19 +121,6 @@ def _inverse_norms(weight: Tensor) -> Tensor:
     return torch.linalg.vector_norm(weight, dim=-1).reciprocal_()
 
 
-class Products(Kernel):
-    """:meth:`hypergraph.geometry.planes.Rows.products`: the gradients of both results are one sum over z."""
-
-    def forward(self, x: Tensor, z: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor]]:
-        norms = torch.linalg.vector_norm(z, dim=-1)
-        return (x @ z.mT, norms), (norms,)
-
-    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (x, z), (norms,), (grad, by_norms) = inputs, kept, grads
-        by_z = (grad.mT @ x).addcmul_((by_norms / (norms + (norms == 0))).unsqueeze(-1), z)
-        return grad @ z if needed[0] else None, by_z
-
-
 def _asinh(t: Tensor) -> Tensor:
     # log1p(|t| (1 + |t| / (1 + root))): torch.asinh, which has no vector code, takes as long as three matrix
     # products
