@@ -15,8 +15,8 @@ from torch import Tensor
 
 from hypergraph.geometry import gyro, lorentz
 from hypergraph.geometry.gyro import Point
-from hypergraph.geometry.kernels.ball import BallExp0
 from hypergraph.geometry.kernels.dispatch import with_kernel
+from hypergraph.geometry.kernels.radial import RadialMap
 from hypergraph.geometry.numerics import (
     Scalar,
     bound,
@@ -30,7 +30,7 @@ from hypergraph.geometry.numerics import (
     unit,
 )
 from hypergraph.geometry.planes import horospheres
-from hypergraph.geometry.radial import artanhc, asinhc, safe_sqrt, tanhc
+from hypergraph.geometry.radial import TANHC, artanhc, asinhc, safe_sqrt, tanhc
 from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
 
 
@@ -57,7 +57,7 @@ def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     return torch.isfinite(x).all(-1) & (-K * sq_norm(raised(x)).squeeze(-1) < 1 + slack)
 
 
-@with_kernel(BallExp0())
+@with_kernel(RadialMap(TANHC))
 def _exp0(u: Tensor, K: Scalar, limit: float) -> Tensor:
     factor, q = bound(u, K, limit)
     return times(times(factor, tanhc(q)), u)

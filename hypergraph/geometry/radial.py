@@ -41,7 +41,10 @@ def _asinh(r: Tensor) -> Tensor:
     return torch.log1p(r + q / (1 + (1 + q).sqrt()))
 
 
-@with_kernel(Radial(torch.tanh, lambda q, f: (f * f).mul_(q).add_(f).neg_().add_(1), _TANH))
+TANHC = Radial(torch.tanh, lambda q, f: (f * f).mul_(q).add_(f).neg_().add_(1), _TANH)
+
+
+@with_kernel(TANHC)
 def tanhc(q: Tensor) -> Tensor:
     r""":math:`\tanh(r)/r` at :math:`r=\sqrt q`."""
     return _radial(q, torch.tanh, _TANH)

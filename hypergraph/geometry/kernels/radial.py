@@ -1,15 +1,16 @@
-"""Radial functions f(r) = g(r)/r of q = r^2, with their slopes by hand."""
+"""Radial functions f(r) = g(r)/r of q = r^2, with their slopes by hand, and vectors times such a function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
+from hypergraph.geometry.kernels.small import TINY, dots, sq_norms
 
-_TINY = 1e-30  # a stand-in for q = 0 under a division: it changes no value above rounding
 _SERIES_BELOW = 1e-3
 
 
@@ -35,20 +36,43 @@ class Radial(Kernel):
         self.slopes = [k * c for k, c in enumerate(series[:6])][1:]
 
     def forward(self, q: Tensor) -> tuple[Tensor, tuple[Tensor]]:
-        r = q.clamp_min(_TINY).sqrt_()
+        r = q.clamp_min(TINY).sqrt_()
         f = self.value(r).div_(r)
         return f, (f,)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (q,), (f,), (grad,) = inputs, kept, grads
+        return (self.slope(*inputs, *kept).mul_(grads[0]),)
+
+    def slope(self, q: Tensor, f: Tensor) -> Tensor:
+        """The derivative of f by q."""
         numerator = self.numerator(q, f)
         if q.numel() and q.amin().item() >= _SERIES_BELOW:
-            return (numerator.div_(q).mul_(grad).mul_(0.5),)
+            return numerator.div_(q).mul_(0.5)
         small = q < _SERIES_BELOW
         taylor = q * self.slopes[-1]
         for c in self.slopes[-2:0:-1]:
             taylor.add_(c).mul_(q)
-        slope = torch.where(
-            small, taylor.add_(self.slopes[0]), numerator.div_(2 * torch.where(small, 1.0, q))
-        )
-        return (slope.mul_(grad),)
+        return torch.where(small, taylor.add_(self.slopes[0]), numerator.div_(2 * torch.where(small, 1.0, q)))
+
+
+class RadialMap(Kernel):
+    """Rows u times a radial function of -K |u|^2, inside the limit and at a fixed curvature."""
+
+    by_rows = True
+
+    def __init__(self, radial: Radial) -> None:
+        self.radial = radial
+
+    def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        if u.dim() != 2 or isinstance(K, Tensor) or u.numel() == 0:
+            return None
+        q = sq_norms(u, -K)
+        if not q.amax().item() <= limit * limit:
+            return None
+        f, _ = self.radial.forward(q)
+        return f.unsqueeze(-1) * u, (q, f)
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        (u, K, _), (q, f), (grad,) = inputs, kept, grads
+        along = self.radial.slope(q, f).mul_(dots(grad, u))
+        return (f.unsqueeze(-1) * grad).addcmul_(along.unsqueeze(-1), u, value=-2 * K), None, None
