@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from hypergraph.geometry.kernels.torch_internals import has_hidden_batch, transformed
+from hypergraph.geometry.kernels.torch_internals import has_hidden_batch, transformed, without_autograd
 
 Inputs = Sequence[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -87,7 +87,8 @@ def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
             if torch.is_grad_enabled():
                 out = _ByHand.apply(kernel, definition, *inputs)
             else:
-                out = (kernel.forward(*inputs) or (None,))[0]
+                with without_autograd():
+                    out = (kernel.forward(*inputs) or (None,))[0]
             return definition(*inputs) if out is None else out
 
         return run  # type: ignore[return-value]
@@ -101,7 +102,8 @@ class _ByHand(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, kernel: Kernel, definition: Callable[..., Any], *inputs: Any) -> Any:
-        made = kernel.forward(*inputs)
+        with without_autograd():
+            made = kernel.forward(*inputs)
         if made is None:
             return None
         out, kept = made
@@ -118,7 +120,8 @@ class _ByHand(torch.autograd.Function):
         needed = ctx.needs_input_grad[2:]
         if torch.is_grad_enabled() or not eager(*grads) or any(map(has_hidden_batch, grads)):
             return None, None, *_differentiate(ctx.definition, inputs, needed, grads)
-        return None, None, *ctx.kernel.backward(inputs, kept, needed, *grads)
+        with without_autograd():
+            return None, None, *ctx.kernel.backward(inputs, kept, needed, *grads)
 
 
 def _differentiate(
