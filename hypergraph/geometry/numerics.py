@@ -106,7 +106,7 @@ def bound(x: Tensor, K: Scalar, limit: float, unused: Tensor | None = None) -> t
 def bound_of(square: Tensor, K: Scalar, limit: float, unused: Tensor | None = None) -> tuple[Scalar, Tensor]:
     """:func:`bound`, given the squared norms."""
     q = times(-K, square)
-    near = eager(q) and q.numel() and q.detach().amax().item() <= limit * limit
+    near = eager(q) and q.numel() and q.detach().max().item() <= limit * limit
     if near and (unused is None or math.isfinite(unused.detach().sum().item())):
         return 1.0, q
     lost = (square >= overflow(q.dtype)) | (q >= torch.finfo(q.dtype).max)

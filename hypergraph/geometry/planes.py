@@ -16,6 +16,7 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.planes import Horospheres, Tail
+from hypergraph.geometry.kernels.small import nonzero
 from hypergraph.geometry.numerics import (
     Scalar,
     at_least,
@@ -82,11 +83,6 @@ def rows(x: Points, K: Scalar, pace: float, tangent: bool) -> Rows:
     x_s = x[..., 1:]
     factor, q = bound(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
     return Rows(x_s, s * factor, q / (1 + (1 + q).sqrt()))
-
-
-def nonzero(r: Tensor) -> Tensor:
-    """r, and 1 where it is 0, so that one can divide by it."""
-    return torch.where(r == 0, 1.0, r)
 
 
 @with_kernel(Horospheres())

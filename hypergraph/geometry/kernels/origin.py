@@ -38,7 +38,7 @@ def _add(
         return None
     scale_b, cosh_b, _ = _sinh(q_b)
     p = scaled(b, scale_b)
-    t = torch.mv(w, scaled(b, rate * rate * scale_b))
+    t = torch.addmv(constant(1, 0.0, b.dtype), w, b, alpha=rate * rate * scale_b)
     part = scale / plus(time, 1.0)
     beta = plus(t * part, cosh_b).mul_(scale)
     # asinh(r)/r at cosh(r) = 1 + rise: near 0 a rise may be rounded away, and leaves 1
@@ -93,7 +93,7 @@ class Shift(Kernel):
         w = w if weight is None else torch.mm(w, weight.T)
         q = sq_norms(w, rate * rate, TINY)
         r = q.sqrt()
-        farthest = r.amax().item()
+        farthest = r.max().item()
         if not farthest < math.inf:
             return None
         sinh = r.clamp_max(limit).sinh_() if farthest > limit else r.sinh()
@@ -121,7 +121,7 @@ class FromDistances(Kernel):
             return None
         w = (d * s).sinh_().div_(rate)
         time = plus(sq_norms(w, rate * rate), 1.0).sqrt_()
-        cosh = time.amax().item()
+        cosh = time.max().item()
         if not cosh <= math.cosh(limit):
             return None
         b = torch.zeros_like(w[0]) if b is None else b

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import constant
+from hypergraph.geometry.kernels.small import constant, nonzero, plus
 from hypergraph.sparse import SparseMatrix, spmm
 
 # Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
@@ -43,16 +43,15 @@ class Horospheres(Kernel):
     def forward(
         self, x: Any, factor: Any, rise: Tensor, weight: Tensor, scale: Tensor, offset: Tensor
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
-        if 0 in x.shape or weight.numel() == 0 or not _least(factor) > 0:
+        if 0 in x.shape or weight.numel() == 0:
             return None
         t, inverse = _inner(x, -factor, weight)
         shortest, longest = inverse.aminmax()
         if not 1e-15 < shortest.item() <= longest.item() < 1e15:  # a direction that may have lost its digits
             return None
         torch.addcmul(rise, t, inverse, out=t)
-        if not rise.amax().item() < 0.3:  # where rounding might pass the exact bound
-            r = (rise * (2 + rise)).sqrt_().add_(rise)
-            t.clamp_min_(r.div_(-1 - r))
+        r = plus(rise, 2.0).mul_(rise).sqrt_().add_(rise)
+        t.clamp_min_(r.div_(torch.neg(plus(r, 1.0))))
         f = t.log1p_()
         # logits row by row, whatever the layout here: what follows them reads rows
         return torch.addcmul(offset, f, scale, out=f.new_empty(f.shape)), (inverse, f)
@@ -61,7 +60,7 @@ class Horospheres(Kernel):
         (x, factor, rise, weight, scale, _), (inverse, f), (grad,) = inputs, kept, grads
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
-        ones, time = constant(len(grad), 1.0, grad.dtype), 1 + rise
+        ones, time = constant(len(grad), 1.0, grad.dtype), plus(rise, 1.0)
         by_offset = torch.mv(grad.T, ones)
         part = grad * f
         by_scale = torch.mv(part.T, ones) if needed[4] else None
@@ -72,14 +71,10 @@ class Horospheres(Kernel):
         along = torch.addmv(by_offset, by_t.T, time[:, 0], alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
         by_factor = None
         if needed[1]:
-            by_factor = torch.addcmul(torch.mv(grad, scale).unsqueeze_(-1), by_rise, time, value=-1) / factor
-            by_factor = by_factor.sum_to_size(factor.shape)
+            by_factor = torch.addcmul(torch.mv(grad, scale).unsqueeze_(-1), by_rise, time, value=-1)
+            by_factor = by_factor.div_(nonzero(factor)).sum_to_size(factor.shape)
         by_x, by_weight = _inner_backward(x, -factor, weight, by_t.mul_(scale * inverse), along, needed[0])
         return by_x, by_factor, by_rise, by_weight, by_scale, by_offset.sum_to_size(inputs[5].shape)
-
-
-def _least(factor: Any) -> float:
-    return factor.amin().item() if isinstance(factor, Tensor) else factor
 
 
 def _inner(x: Any, column: Any, weight: Tensor) -> tuple[Tensor, Tensor]:

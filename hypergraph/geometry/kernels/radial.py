@@ -46,7 +46,7 @@ class Radial(Kernel):
     def slope(self, q: Tensor, f: Tensor) -> Tensor:
         """The derivative of f by q."""
         numerator = self.numerator(q, f)
-        if q.numel() and q.amin().item() >= _SERIES_BELOW:
+        if q.numel() and q.min().item() >= _SERIES_BELOW:
             return numerator.div_(q).mul_(0.5)
         small = q < _SERIES_BELOW
         taylor = q * self.slopes[-1]
@@ -67,7 +67,7 @@ class RadialMap(Kernel):
         if u.dim() != 2 or isinstance(K, Tensor) or u.numel() == 0:
             return None
         q = sq_norms(u, -K)
-        if not q.amax().item() <= limit * limit:
+        if not q.max().item() <= limit * limit:
             return None
         f, _ = self.radial.forward(q)
         return f.unsqueeze(-1) * u, (q, f)
