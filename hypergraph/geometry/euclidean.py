@@ -123,6 +123,6 @@ def shift0(w: Tensor | SparseRows, b: Tensor | None, weight: Tensor | None = Non
     return y if b is None else y + raised(b)
 
 
-def from_distances0(d: Tensor, b: Tensor | None, **_: Any) -> Tensor:
+def from_distances0(d: Tensor, b: Tensor | None = None, **_: Any) -> Tensor:
     """d, and b added where there is one."""
     return d if b is None else d + b

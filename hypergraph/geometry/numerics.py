@@ -18,7 +18,7 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import eager
 from hypergraph.geometry.radial import safe_sqrt
-from hypergraph.geometry.rows import dot, overflow, sq_norm, times
+from hypergraph.geometry.rows import dot, sq_norm, times
 
 P = ParamSpec("P")
 Scalar = float | Tensor
@@ -109,7 +109,8 @@ def bound_of(square: Tensor, K: Scalar, limit: float, unused: Tensor | None = No
     near = eager(q) and q.numel() and q.detach().max().item() <= limit * limit
     if near and (unused is None or math.isfinite(unused.detach().sum().item())):
         return 1.0, q
-    lost = (square >= overflow(q.dtype)) | (q >= torch.finfo(q.dtype).max)
+    most = torch.finfo(q.dtype).max  # products with a square below the root of it times 1e16 are still finite
+    lost = (square >= 1e16 * most**0.5) | (q >= most)
     nan = 0.0 if unused is None else 0 * unused.detach()
     factor = torch.where(lost, 0.0, bound_factor(q, limit)) + nan
     return factor, torch.where(lost, 0.0, bound_square(q, limit)) + nan
@@ -127,12 +128,6 @@ def finite_dot(u: Tensor, v: Tensor, factor: Scalar = 1.0) -> Tensor:
     if eager(product) and product.isfinite().all():
         return product
     return times(factor, dot(bound_length(u), bound_length(v)))
-
-
-def largest(u: Tensor) -> float:
-    """The largest coordinate, without its sign."""
-    low, high = u.detach().aminmax()
-    return max(-low.item(), high.item())
 
 
 def clip(u: Tensor, r: float) -> Tensor:

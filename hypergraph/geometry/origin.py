@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels.dispatch import eager, with_kernel
+from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.origin import FromDistances, Shift
 from hypergraph.geometry.numerics import (
     Scalar,
@@ -24,7 +24,6 @@ from hypergraph.geometry.numerics import (
     bound_of,
     bound_square,
     distance_limit,
-    largest,
     operator,
 )
 from hypergraph.geometry.radial import asinhc, sinhc
@@ -36,13 +35,8 @@ from hypergraph.sparse import SparseRows, product
 def bound0(u: Tensor | SparseRows, *, K: Scalar, pace: float) -> Any:
     """``log0(exp0(u))``: u itself, but where the space bounds exp0."""
     limit = distance_limit(u.dtype)
-    near = limit / (pace * (-K) ** 0.5) if isinstance(K, float) else 0.0
     if isinstance(u, SparseRows):
-        if near and isinstance(u.factor, float) and u.factor * u.matrix.longest() <= near:
-            return u
         return u.scaled(bound_of(u.sq_norm(), pace * pace * K, limit)[0])
-    if near and eager(u) and u.numel() and largest(u) <= near / u.size(-1):
-        return u
     return times(bound(u, pace * pace * K, limit)[0], u)
 
 
@@ -101,7 +95,7 @@ def _from_distances(d: Tensor, b: Tensor | None, s: Scalar, rate: Scalar, limit:
 
 
 @operator
-def from_distances0(d: Tensor, b: Tensor | None, *, K: Scalar, pace: float) -> Tensor:
+def from_distances0(d: Tensor, b: Tensor | None = None, *, K: Scalar, pace: float) -> Tensor:
     r""":math:`\mathrm{Log}_0(y \oplus \mathrm{Exp}_0(b))` of the point y whose signed distances to the
     coordinate hyperplanes are :math:`d_k`: its spatial coordinates on the Lorentz model are
     :math:`\sinh(s d_k)/s`."""

@@ -97,7 +97,14 @@ def _horospheres(
 
 @operator
 def horospheres(
-    x: Points, weight: Tensor, scale: Given, offset: Given, *, K: Scalar, pace: float, tangent: bool = False
+    x: Points,
+    weight: Tensor,
+    scale: Given = None,
+    offset: Given = None,
+    *,
+    K: Scalar,
+    pace: float,
+    tangent: bool = False,
 ) -> Tensor:
     r""":math:`c_k B^{v_k}(x) + o_k`, with :math:`v_k` the direction of a row of ``weight``.
 
@@ -139,7 +146,14 @@ def _shaped(logits: Tensor, x: Points) -> Tensor:
 
 @operator
 def hyperplanes(
-    x: Points, weight: Tensor, offset: Tensor, scale: Given, *, K: Scalar, pace: float, tangent: bool = False
+    x: Points,
+    weight: Tensor,
+    offset: Tensor,
+    scale: Given = None,
+    *,
+    K: Scalar,
+    pace: float,
+    tangent: bool = False,
 ) -> Tensor:
     r""":math:`c_k` times the signed distance to the hyperplane with normal :math:`z_k` at distance
     :math:`b_k`.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -11,11 +9,6 @@ from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.rows import SqNorm
 
 Factor = float | Tensor
-
-
-def overflow(dtype: torch.dtype) -> float:
-    """Where a squared norm counts as overflown: products with it are still finite."""
-    return 1e16 * math.sqrt(torch.finfo(dtype).max)
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
