@@ -208,7 +208,7 @@ class Space(nn.Module):
     )
     from_distances0 = _operator(
         "from_distances0",
-        "``log0(gyro_add(y, exp0(b)))`` of the point y with signed distances d to the coordinate hyperplanes.",
+        "``log0(gyro_add(y, exp0(b)))`` of the point y whose distances to the coordinate hyperplanes are d.",
         "_origin",
     )
     bound0 = _operator("bound0", "``log0(exp0(u))``: u itself, but where exp0 bounds it.", "_origin")
