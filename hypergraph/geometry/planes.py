@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.planes import Horospheres, Tail
+from hypergraph.geometry.kernels.planes import Horospheres, Seen, Tail
 from hypergraph.geometry.kernels.small import nonzero
 from hypergraph.geometry.numerics import (
     Scalar,
@@ -66,23 +66,31 @@ def rows(x: Points, K: Scalar, pace: float, tangent: bool) -> Rows:
         pace: how far exp0 takes a vector, in units of its length: it tells the models apart.
         tangent: whether x holds logarithms.
     """
-    s = (-K) ** 0.5
-    if tangent:
-        vectors, own, square = (
-            (x.matrix, x.factor, x.sq_norm()) if isinstance(x, SparseRows) else (x, 1.0, sq_norm(x))
-        )
-        factor, q = bound_of(square, pace * pace * K, distance_limit(x.dtype))
-        scale = sinhc(q)
-        square = q * scale.square()
-        return Rows(vectors, own * pace * s * times(factor, scale), square / (1 + (1 + square).sqrt()))
-    assert isinstance(x, Tensor)
-    if pace == 2:
-        factor, q = bound(x, K, radius_limit(x.dtype))
-        conformal = torch.rsub(q, 0.5, alpha=0.5).reciprocal()  # 2 / (1 - q)
-        return Rows(x, times(factor, times(s, conformal)), conformal * q)
+    if isinstance(x, SparseRows):
+        factor, rise = _of_logarithms(x.sq_norm(), K, pace)
+        return Rows(x.matrix, x.factor * factor, rise)
+    if tangent or pace == 2:
+        return Rows(x, *_seen(x, K, pace, tangent))
     x_s = x[..., 1:]
-    factor, q = bound(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
-    return Rows(x_s, s * factor, q / (1 + (1 + q).sqrt()))
+    own, q = bound(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
+    return Rows(x_s, (-K) ** 0.5 * own, q / (1 + (1 + q).sqrt()))
+
+
+def _of_logarithms(square: Tensor, K: Scalar, pace: float) -> tuple[Tensor, Tensor]:
+    factor, q = bound_of(square, pace * pace * K, distance_limit(square.dtype))
+    scale = sinhc(q)
+    square = q * scale.square()
+    return pace * (-K) ** 0.5 * times(factor, scale), square / (1 + (1 + square).sqrt())
+
+
+@with_kernel(Seen())
+def _seen(x: Tensor, K: Scalar, pace: float, tangent: bool) -> tuple[Tensor, Tensor]:
+    """The factor and the rise of points of the ball, or of logarithms."""
+    if tangent:
+        return _of_logarithms(sq_norm(x), K, pace)
+    factor, q = bound(x, K, radius_limit(x.dtype))
+    conformal = torch.rsub(q, 0.5, alpha=0.5).reciprocal()  # 2 / (1 - q)
+    return times(factor, times((-K) ** 0.5, conformal)), conformal * q
 
 
 @with_kernel(Horospheres())

@@ -56,7 +56,10 @@ def artanhc(q: Tensor) -> Tensor:
     return _radial(q, torch.atanh, _ARTANH)
 
 
-@with_kernel(Radial(torch.sinh, lambda q, f: (f * f).mul_(q).add_(1).sqrt_().sub_(f), _SINH))
+SINHC = Radial(torch.sinh, lambda q, f: (f * f).mul_(q).add_(1).sqrt_().sub_(f), _SINH)
+
+
+@with_kernel(SINHC)
 def sinhc(q: Tensor) -> Tensor:
     r""":math:`\sinh(r)/r` at :math:`r=\sqrt q`; the caller bounds q."""
     return _radial(q, torch.sinh, _SINH)

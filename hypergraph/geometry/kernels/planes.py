@@ -15,7 +15,9 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import constant, nonzero, plus
+from hypergraph.geometry.kernels.small import constant, nonzero, plus, scaled, sq_norms
+from hypergraph.geometry.numerics import distance_limit, radius_limit
+from hypergraph.geometry.radial import SINHC
 from hypergraph.sparse import SparseMatrix, spmm
 
 # Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
@@ -31,6 +33,44 @@ def _class_blocks(weight: Tensor) -> Iterator[slice]:
     classes, n = weight.shape
     size = classes if weight.numel() <= _WHOLE else max(BLOCK_ENTRIES // max(n, 1), 1)
     return (slice(start, start + size) for start in range(0, classes, max(size, 1)))
+
+
+class Seen(Kernel):
+    """The factor and the rise of :class:`hypergraph.geometry.planes.Rows`, inside the limit and at a fixed
+    curvature."""
+
+    def forward(self, x: Tensor, K: Any, pace: float, tangent: bool) -> tuple[Any, tuple[Tensor, ...]] | None:
+        if x.dim() != 2 or isinstance(K, Tensor) or x.numel() == 0:
+            return None
+        q = sq_norms(x, -K * pace * pace if tangent else -K)
+        s, limit = (-K) ** 0.5, (distance_limit if tangent else radius_limit)(x.dtype)
+        if not q.max().item() <= limit * limit:
+            return None
+        if tangent:
+            scale = SINHC.forward(q)[0]
+            square = (scale * scale).mul_(q)
+            rise = square.div_(plus(plus(square, 1.0).sqrt_(), 1.0))
+        else:
+            scale = torch.add(constant(1, 0.5, x.dtype), q, alpha=-0.5).reciprocal_()
+            rise = scale * q
+        factor = scaled(scale, pace * s if tangent else s)
+        return (factor.unsqueeze(-1), rise.unsqueeze(-1)), (q, scale)
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        (x, K, pace, tangent), (q, scale) = inputs, kept
+        by_factor, by_rise = (grad.squeeze(-1) for grad in grads)
+        if tangent:
+            rate = pace * (-K) ** 0.5
+            by_q = (
+                SINHC.slope(q, scale)
+                .mul_(by_factor)
+                .mul_(2 * rate)
+                .addcmul_(by_rise, scale)
+                .mul_(rate * rate)
+            )
+        else:
+            by_q = torch.add(by_rise, by_factor, alpha=(-K) ** 0.5).mul_(scale).mul_(scale).mul_(-K)
+        return by_q.unsqueeze(-1) * x, None, None, None
 
 
 class Horospheres(Kernel):
