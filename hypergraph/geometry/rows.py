@@ -5,9 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.rows import SqNorm
-
 Factor = float | Tensor
 
 
@@ -16,7 +13,6 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
     return (x * y).sum(-1, keepdim=True)
 
 
-@with_kernel(SqNorm())
 def sq_norm(x: Tensor) -> Tensor:
     """The squared Euclidean norm."""
     return (x * x).sum(-1, keepdim=True)
