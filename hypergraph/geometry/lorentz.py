@@ -235,21 +235,8 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
-    p, q = at.ball, to.ball
-    u_s = _cut(u)
-    w, square = gyro.chord(q, -p, K)
-    xu, yu, wu, wx = (
-        -K * dot(a, b) for a, b in ((at.vector, u_s), (to.vector, u_s), (w, u_s), (at.vector, w))
-    )
-    # far out the terms of the formula cancel: go through the origin instead, where the vector is u - kx, turn
-    # there, and lift what comes out to y
-    k = xu / (at.c * (1 + at.c))
-    qu = yu / (1 + to.c) - xu / (2 * at.c) * (2 - p.gap - q.gap - square)
-    on_q, on_w = gyro.turn(q.gap, p.gap, square, qu, wu - k * wx)
-    lift = qu + on_q * (1 - q.gap) - on_w * (p.gap - q.gap + square) / 2
-    on_x = on_w / (1 + at.c) - k
-    on_y = (on_q - on_w) / (1 + to.c) + lift
-    return _tangent(to, combine(on_x, at.vector, on_y, to.vector, u_s), K)
+    turned = gyro.rotate(to.ball, -at.ball, _to_origin(at, u, K), K)
+    return _tangent(to, combine(1.0, turned, -K * dot(to.vector, turned) / (1 + to.c), to.vector), K)
 
 
 @operator
