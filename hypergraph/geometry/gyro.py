@@ -37,21 +37,15 @@ def chord(x: Point, y: Point, K: Scalar) -> tuple[Tensor, Tensor]:
     return w, -K * sq_norm(w)
 
 
-def turn(x_gap: Tensor, y_gap: Tensor, ww: Tensor, xz: Tensor, wz: Tensor) -> tuple[Tensor, Tensor]:
-    r"""The gyration :math:`\mathrm{gyr}[x, y] z = z + ax - bw`, a rotation in the plane of x and y: a and b,
-    given :math:`s^2` times the products of x and w with z.
+def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
+    r"""The gyration :math:`\mathrm{gyr}[x, y] z = z + ax - bw`, a rotation in the plane of x and y.
 
     With the bivector :math:`B = s^2 x \wedge y = s^2 x \wedge w` and
     :math:`\alpha = 1 + s^2\langle x, y\rangle` it is :math:`z + 2(\alpha B z + B^2 z)/(g_x g_y + W)`.
     """
-    factor = 2 / (x_gap * y_gap + ww)
-    xz, wz = factor * xz, factor * wz
-    # alpha and s^2 <x, w> are (g_x + g_y + W) / 2 and (g_y - g_x + W) / 2
-    return (y_gap + ww) * wz - ww * xz, x_gap * xz + (1 - x_gap) * wz
-
-
-def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
-    r""":math:`\mathrm{gyr}[x, y] z`."""
     w, ww = chord(x, y, K)
-    on_x, on_w = turn(x.gap, y.gap, ww, -K * dot(x.vector, z), -K * dot(w, z))
+    factor = -2 * K / (x.gap * y.gap + ww)
+    xz, wz = factor * dot(x.vector, z), factor * dot(w, z)
+    # alpha and s^2 <x, w> are (g_x + g_y + W) / 2 and (g_y - g_x + W) / 2
+    on_x, on_w = (y.gap + ww) * wz - ww * xz, x.gap * xz + (1 - x.gap) * wz
     return combine(on_x, x.vector, -on_w, w, z)
