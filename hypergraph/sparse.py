@@ -142,6 +142,10 @@ class SparseRows:
             return self
         return SparseRows(self.matrix, factor * self.factor)
 
+    def learns(self) -> bool:
+        """Whether the numbers have a gradient, as those have that depend on a learnt curvature."""
+        return isinstance(self.factor, Tensor) and self.factor.requires_grad
+
     def product(self, weight: Tensor) -> Tensor:
         """The inner products with the rows of a dense matrix."""
         product = spmm(self.matrix, weight.T)

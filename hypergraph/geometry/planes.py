@@ -1,7 +1,7 @@
 r"""Signed distances from points to horospheres and hyperplanes, one for each row of a matrix of directions.
 
 On the hyperboloid a geodesic hyperplane is a linear equation and a Busemann function the logarithm of a
-linear one. So the points of either model, or their logarithms, are first seen as :class:`Rows` of the Lorentz
+linear one. So the points of either model, or their logarithms, are first seen as :func:`seen` on the Lorentz
 model of curvature -1; what follows is one matrix product and a few passes over points x directions, the same
 for all.
 """
@@ -15,91 +15,72 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.planes import Horospheres, Seen, Tail
+from hypergraph.geometry.kernels.planes import Horospheres, Tail
+from hypergraph.geometry.kernels.radial import RadialMap
 from hypergraph.geometry.kernels.small import nonzero
 from hypergraph.geometry.numerics import (
     Scalar,
     at_least,
     bound,
-    bound_factor,
     bound_of,
-    bound_square,
     distance_limit,
     operator,
     radius_limit,
     unit,
 )
-from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
+from hypergraph.geometry.radial import CONFORMAL, SINHC, asinhc, safe_sqrt, sinhc
 from hypergraph.geometry.rows import combine, dot, sq_norm, times
-from hypergraph.sparse import SparseMatrix, SparseRows, spmm
+from hypergraph.sparse import SparseRows, product
 
 Points = Tensor | SparseRows
 Given = Tensor | None
 
 
-class Rows(NamedTuple):
-    """Points ``[1 + rise, factor * vector]`` of the Lorentz model of curvature -1."""
-
-    vectors: Tensor | SparseMatrix
-    factor: Scalar
-    rise: Tensor
-
-    def products(self, z: Tensor) -> Tensor:
-        """The inner products of the spatial coordinates with the rows of z."""
-        if isinstance(self.vectors, SparseMatrix):
-            return self.factor * spmm(self.vectors, z.T)
-        return times(self.factor, self.vectors) @ z.mT
-
-    @property
-    def time(self) -> Tensor:
-        """The time coordinates."""
-        return 1 + self.rise
-
-
-def rows(x: Points, K: Scalar, pace: float, tangent: bool) -> Rows:
-    """Points as :class:`Rows`, inside the limit.
+def seen(x: Points, K: Scalar, pace: float, tangent: bool) -> Points:
+    """The spatial coordinates of points, inside the limit, seen on the Lorentz model of curvature -1.
 
     Args:
         x: points of the ball (``pace`` 2) or of the Lorentz model (``pace`` 1); with ``tangent`` their
-            logarithms, which alone may be sparse.
+            logarithms, which alone may be sparse, and then stay so.
         K: the curvature.
         pace: how far exp0 takes a vector, in units of its length: it tells the models apart.
         tangent: whether x holds logarithms.
     """
+    limit = distance_limit(x.dtype)
     if isinstance(x, SparseRows):
-        factor, rise = _of_logarithms(x.sq_norm(), K, pace)
-        return Rows(x.matrix, x.factor * factor, rise)
-    if tangent or pace == 2:
-        return Rows(x, *_seen(x, K, pace, tangent))
-    x_s = x[..., 1:]
-    own, q = bound(x_s, K, math.sinh(distance_limit(x.dtype)), x[..., :1])
-    return Rows(x_s, (-K) ** 0.5 * own, q / (1 + (1 + q).sqrt()))
-
-
-def _of_logarithms(square: Tensor, K: Scalar, pace: float) -> tuple[Tensor, Tensor]:
-    factor, q = bound_of(square, pace * pace * K, distance_limit(square.dtype))
-    scale = sinhc(q)
-    square = q * scale.square()
-    return pace * (-K) ** 0.5 * times(factor, scale), square / (1 + (1 + square).sqrt())
-
-
-@with_kernel(Seen())
-def _seen(x: Tensor, K: Scalar, pace: float, tangent: bool) -> tuple[Tensor, Tensor]:
-    """The factor and the rise of points of the ball, or of logarithms."""
+        factor, q = bound_of(x.sq_norm(), pace * pace * K, limit)
+        return x.scaled(pace * (-K) ** 0.5 * times(factor, sinhc(q)))
     if tangent:
-        return _of_logarithms(sq_norm(x), K, pace)
-    factor, q = bound(x, K, radius_limit(x.dtype))
-    conformal = torch.rsub(q, 0.5, alpha=0.5).reciprocal()  # 2 / (1 - q)
-    return times(factor, times((-K) ** 0.5, conformal)), conformal * q
+        return _of_logarithms(x, pace * pace * K, limit)
+    if pace == 2:
+        return _of_ball(x, K, radius_limit(x.dtype))
+    return times((-K) ** 0.5 * bound(x[..., 1:], K, math.sinh(limit), x[..., :1])[0], x[..., 1:])
+
+
+@with_kernel(RadialMap(SINHC, to_unit=True))
+def _of_logarithms(u: Tensor, K: Scalar, limit: float) -> Tensor:
+    factor, q = bound(u, K, limit)
+    return times((-K) ** 0.5 * factor, sinhc(q)) * u
+
+
+@with_kernel(RadialMap(CONFORMAL, to_unit=True))
+def _of_ball(x: Tensor, K: Scalar, limit: float) -> Tensor:
+    factor, q = bound(x, K, limit)
+    return times((-K) ** 0.5 * factor, 2 / (1 - q)) * x
+
+
+def time_of(y: Points) -> Tensor:
+    """The time of points with these spatial coordinates."""
+    return (1 + (y.sq_norm() if isinstance(y, SparseRows) else sq_norm(y))).sqrt()
 
 
 @with_kernel(Horospheres())
-def _horospheres(
-    x: Tensor | SparseMatrix, factor: Scalar, rise: Tensor, weight: Tensor, scale: Tensor, offset: Tensor
-) -> Tensor:
-    t = rise - Rows(x, factor, rise).products(unit(weight))
+def _horospheres(y: Points, weight: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
+    square = y.sq_norm() if isinstance(y, SparseRows) else sq_norm(y)
+    rise = square / (1 + (1 + square).sqrt())  # the time less 1
+    t = rise - product(y, unit(weight))
     # e^{-d} <= 1 + t, that is t >= -r / (1 + r) with r the length of the spatial part plus the rise
-    r = safe_sqrt(rise * (2 + rise)) + rise
+    r = safe_sqrt(square) + rise
     return scale * torch.log1p(at_least(t, -r / (1 + r))) + offset
 
 
@@ -116,13 +97,13 @@ def horospheres(
 ) -> Tensor:
     r""":math:`c_k B^{v_k}(x) + o_k`, with :math:`v_k` the direction of a row of ``weight``.
 
-    :math:`B^v(x) = \frac1s\log(x_t - \langle x_s, v\rangle)` at :class:`Rows`. Shapes: x ``(..., ambient)``,
+    :math:`B^v(x) = \frac1s\log(x_t - \langle x_s, v\rangle)` at :func:`seen`. Shapes: x ``(..., ambient)``,
     weight ``(C, n)``, scale and offset ``(C,)``, result ``(..., C)``; the others as for :func:`rows`.
     """
     scale = weight.new_ones(weight.size(0)) if scale is None else scale
     offset = weight.new_zeros(()) if offset is None else offset
     scale = times((-K) ** -0.5, scale)
-    return _shaped(_horospheres(*rows(_flat(x), K, pace, tangent), weight, scale, offset), x)
+    return _shaped(_horospheres(seen(_flat(x), K, pace, tangent), weight, scale, offset), x)
 
 
 @with_kernel(Tail())
@@ -167,25 +148,23 @@ def hyperplanes(
     :math:`b_k`.
 
     With :math:`v_k = z_k / \lVert z_k\rVert`,
-    :math:`\frac{c_k}{s}\sinh^{-1}(\cosh(s b_k)\langle x_s, v_k\rangle - \sinh(s b_k) x_t)` at :class:`Rows`;
+    :math:`\frac{c_k}{s}\sinh^{-1}(\cosh(s b_k)\langle x_s, v_k\rangle - \sinh(s b_k) x_t)` at :func:`seen`;
     without a scale :math:`c_k = \lVert z_k\rVert`. Shapes: x ``(..., ambient)``, weight ``(C, n)``, offset
     and scale ``(C,)``, result ``(..., C)``.
     """
     s, limit = (-K) ** 0.5, distance_limit(weight.dtype)
     b = s * offset
     b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
-    points = rows(_flat(x), K, pace, tangent)
-    inner, norms = points.products(weight), torch.linalg.vector_norm(weight, dim=-1)
+    y, norms = seen(_flat(x), K, pace, tangent), torch.linalg.vector_norm(weight, dim=-1)
     scale, column = (norms if scale is None else scale) / s, b.cosh() / nonzero(norms)
-    return _shaped(tail(inner, points.time, column, -b.sinh(), scale, "asinh", -math.inf), x)
+    return _shaped(tail(product(y, weight), time_of(y), column, -b.sinh(), scale, "asinh", -math.inf), x)
 
 
 class _Placed(NamedTuple):
-    """The points exp0(u_k), as numbers a class, seen on the Lorentz model of curvature -1: the
-    factor of u_k in the spatial part p, that part's squared norm, the time, the inner product h of p with the
-    unit normal, and the length of the normal."""
+    """The points exp0(u_k) seen on the Lorentz model of curvature -1: the spatial part p, its squared norm,
+    the time, the inner product h of p with the unit normal, and the length of the normal."""
 
-    factor: Tensor
+    p: Tensor
     square: Tensor
     time: Tensor
     along: Tensor
@@ -193,15 +172,12 @@ class _Placed(NamedTuple):
 
 
 def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _Placed:
+    p = seen(point, K, pace, True)
+    assert isinstance(p, Tensor)
     # a norm has the cheaper derivative, and here the rows are many
-    u2, z2 = (torch.linalg.vector_norm(rows, dim=-1).square() for rows in (point, normal))
-    uz = dot(point, normal).squeeze(-1)
-    limit = distance_limit(point.dtype)
-    q = -pace * pace * K * u2
-    factor = pace * (-K) ** 0.5 * sinhc(bound_square(q, limit)) * bound_factor(q, limit)
-    square = factor.square() * u2
+    square, z2 = (torch.linalg.vector_norm(rows, dim=-1).square() for rows in (p, normal))
     length = torch.where(z2 > 0, z2, 1.0).sqrt()
-    return _Placed(factor, square, (1 + square).sqrt(), factor * uz / length, length)
+    return _Placed(p, square, (1 + square).sqrt(), dot(p, normal).squeeze(-1) / length, length)
 
 
 @operator
@@ -210,17 +186,15 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     :math:`p_k = \mathrm{Exp}_0(u_k)` with normal :math:`a_k`.
 
     With :math:`\hat a = a_k/\lVert a_k\rVert` and :math:`h = \langle p_s, \hat a\rangle`, it is
-    :math:`\sinh^{-1}` of :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t` at :class:`Rows`: one
+    :math:`\sinh^{-1}` of :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t` at :func:`seen`: one
     product, with a vector of norm :math:`\sqrt{1 + h^2}`.
     """
-    p = _place(point, normal, K, pace)
-    lean = p.length * p.along * p.factor / (1 + p.time)
-    points = rows(_flat(x), K, pace, False)
-    towards = combine(1.0, normal, lean.unsqueeze(-1), point)
-    inner, norms = points.products(towards), torch.linalg.vector_norm(towards, dim=-1)
-    column = (1 + p.along.square()).sqrt() / nonzero(norms)
-    scale = (1 + p.time) * p.length / (-K) ** 0.5
-    return _shaped(tail(inner, points.time, column, -p.along, scale, "asinh", -math.inf), x)
+    y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
+    towards = combine(1.0, normal, (at.length * at.along / (1 + at.time)).unsqueeze(-1), at.p)
+    norms = torch.linalg.vector_norm(towards, dim=-1)
+    column = (1 + at.along.square()).sqrt() / nonzero(norms)
+    scale = (1 + at.time) * at.length / (-K) ** 0.5
+    return _shaped(tail(product(y, towards), time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
 
 
 @operator
@@ -232,18 +206,14 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     :math:`B^{v}(-p\oplus x) = B^{v'}(x) + B^{v}(-p)` with :math:`v' = \sqrt{-K}p\oplus v` on the sphere, and
     :math:`d/\lVert m\rVert = 2h\coth h` with :math:`h = \sqrt{-K}d/2`: two products.
     """
-    s, p = (-K) ** 0.5, _place(point, direction, K, pace)
+    s, y, at = (-K) ** 0.5, seen(_flat(x), K, pace, False), _place(point, direction, K, pace)
     # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
-    rise = at_least(p.square / (1 + p.time) + p.along, 1 / (p.time + safe_sqrt(p.square)) - 1)
-    towards = combine(
-        1.0, direction, (p.length * p.factor * (1 + p.along / (1 + p.time))).unsqueeze(-1), point
-    )
-    points = rows(_flat(x), K, pace, False)
-    busemann = _horospheres(*points, towards, torch.full_like(rise, -2.0) / s, -2 / s * torch.log1p(rise))
+    rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
+    towards = combine(1.0, direction, (at.length * (1 + at.along / (1 + at.time))).unsqueeze(-1), at.p)
+    busemann = _horospheres(y, towards, torch.full_like(rise, -2.0) / s, -2 / s * torch.log1p(rise))
     # cosh(s d) is a Minkowski product
-    return _shaped(
-        busemann * tail(points.products(point), points.time, -p.factor, p.time, None, "hcothh", 1.0), x
-    )
+    ones = torch.ones_like(rise)
+    return _shaped(busemann * tail(product(y, at.p), time_of(y), -ones, at.time, None, "hcothh", 1.0), x)
 
 
 @operator
@@ -251,5 +221,5 @@ def linear_forms(x: Points, weight: Tensor, *, K: Scalar, pace: float, tangent: 
     """The inner products of the coordinates on the Lorentz model, time first, with the rows of ``weight``."""
     if isinstance(x, Tensor) and pace == 1 and not tangent:
         return x @ weight.mT
-    points = rows(x, K, pace, tangent)
-    return (points.products(weight[:, 1:]) + points.time * weight[:, 0]) / (-K) ** 0.5
+    y = seen(x, K, pace, tangent)
+    return (product(y, weight[:, 1:]) + time_of(y) * weight[:, 0]) / (-K) ** 0.5

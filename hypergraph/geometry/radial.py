@@ -71,6 +71,10 @@ def asinhc(q: Tensor) -> Tensor:
     return _radial(q, _asinh, _ASINH)
 
 
+# r times it is the spatial part, on the Lorentz model, of a point of the ball: 2 / (1 - q)
+CONFORMAL = Radial(lambda r: 2 * r / (1 - r * r), lambda q, f: (f * f).mul_(q), [2.0] * _TERMS)
+
+
 def safe_sqrt(q: Tensor) -> Tensor:
     """The square root of ``max(q, 0)``, with gradient 0 (not infinity) at 0."""
     zero = q <= 0

@@ -15,10 +15,8 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import constant, nonzero, plus, scaled, sq_norms
-from hypergraph.geometry.numerics import distance_limit, radius_limit
-from hypergraph.geometry.radial import SINHC
-from hypergraph.sparse import SparseMatrix, spmm
+from hypergraph.geometry.kernels.small import constant, plus, sq_norms
+from hypergraph.sparse import SparseRows, spmm
 
 # Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
 # overhead of an operation not to count.
@@ -35,121 +33,78 @@ def _class_blocks(weight: Tensor) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, classes, max(size, 1)))
 
 
-class Seen(Kernel):
-    """The factor and the rise of :class:`hypergraph.geometry.planes.Rows`, inside the limit and at a fixed
-    curvature."""
-
-    def forward(self, x: Tensor, K: Any, pace: float, tangent: bool) -> tuple[Any, tuple[Tensor, ...]] | None:
-        if x.dim() != 2 or isinstance(K, Tensor) or x.numel() == 0:
-            return None
-        q = sq_norms(x, -K * pace * pace if tangent else -K)
-        s, limit = (-K) ** 0.5, (distance_limit if tangent else radius_limit)(x.dtype)
-        if not q.max().item() <= limit * limit:
-            return None
-        if tangent:
-            scale = SINHC.forward(q)[0]
-            square = (scale * scale).mul_(q)
-            rise = square.div_(plus(plus(square, 1.0).sqrt_(), 1.0))
-        else:
-            scale = torch.add(constant(1, 0.5, x.dtype), q, alpha=-0.5).reciprocal_()
-            rise = scale * q
-        factor = scaled(scale, pace * s if tangent else s)
-        return (factor.unsqueeze(-1), rise.unsqueeze(-1)), (q, scale)
-
-    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (x, K, pace, tangent), (q, scale) = inputs, kept
-        by_factor, by_rise = (grad.squeeze(-1) for grad in grads)
-        if tangent:
-            rate = pace * (-K) ** 0.5
-            by_q = (
-                SINHC.slope(q, scale)
-                .mul_(by_factor)
-                .mul_(2 * rate)
-                .addcmul_(by_rise, scale)
-                .mul_(rate * rate)
-            )
-        else:
-            by_q = torch.add(by_rise, by_factor, alpha=(-K) ** 0.5).mul_(scale).mul_(scale).mul_(-K)
-        return by_q.unsqueeze(-1) * x, None, None, None
-
-
 class Horospheres(Kernel):
-    r""":func:`hypergraph.geometry.planes.horospheres`, of points that are rows already.
+    r""":func:`hypergraph.geometry.planes.horospheres`, of spatial coordinates on the Lorentz model.
 
-    The argument of the logarithm is :math:`1 + t`, :math:`t_{ik} = \text{rise}_i + y_{ik} / \lVert z_k\rVert`
-    with :math:`y_{ik} = -\text{factor}_i \langle x_i, z_k\rangle`.
+    The argument of the logarithm is :math:`1 + t`, :math:`t_{ik} = \text{rise}_i - \langle y_i, z_k\rangle /
+    \lVert z_k\rVert` with the time :math:`1 + \text{rise}`.
     """
 
     def forward(
-        self, x: Any, factor: Any, rise: Tensor, weight: Tensor, scale: Tensor, offset: Tensor
+        self, y: Any, weight: Tensor, scale: Tensor, offset: Tensor
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
-        if 0 in x.shape or weight.numel() == 0:
+        if 0 in y.shape or weight.numel() == 0 or (isinstance(y, SparseRows) and y.learns()):
             return None
-        t, inverse = _inner(x, -factor, weight)
+        square = y.sq_norm() if isinstance(y, SparseRows) else sq_norms(y).unsqueeze(-1)
+        time = plus(square, 1.0).sqrt_()
+        rise = square / plus(time, 1.0)
+        t, inverse = _products(y, weight)
         shortest, longest = inverse.aminmax()
         if not 1e-15 < shortest.item() <= longest.item() < 1e15:  # a direction that may have lost its digits
             return None
-        torch.addcmul(rise, t, inverse, out=t)
-        r = plus(rise, 2.0).mul_(rise).sqrt_().add_(rise)
+        torch.addcmul(rise, t, inverse, value=-1, out=t)
+        r = square.sqrt().add_(rise)
         t.clamp_min_(r.div_(torch.neg(plus(r, 1.0))))
         f = t.log1p_()
         # logits row by row, whatever the layout here: what follows them reads rows
-        return torch.addcmul(offset, f, scale, out=f.new_empty(f.shape)), (inverse, f)
+        return torch.addcmul(offset, f, scale, out=f.new_empty(f.shape)), (time, inverse, f)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (x, factor, rise, weight, scale, _), (inverse, f), (grad,) = inputs, kept, grads
+        (y, weight, scale, offset), (time, inverse, f), (grad,) = inputs, kept, grads
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
-        ones, time = constant(len(grad), 1.0, grad.dtype), plus(rise, 1.0)
+        ones = constant(len(grad), 1.0, grad.dtype)
         by_offset = torch.mv(grad.T, ones)
         part = grad * f
-        by_scale = torch.mv(part.T, ones) if needed[4] else None
+        by_scale = torch.mv(part.T, ones) if needed[2] else None
         # by t: grad / (1 + t), times the scale; 1 + t is exp(f), and t is not kept
         by_t = torch.neg(f, out=part).exp_().mul_(grad)
         by_rise = torch.mv(by_t, scale).unsqueeze_(-1)
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
         along = torch.addmv(by_offset, by_t.T, time[:, 0], alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
-        by_factor = None
-        if needed[1]:
-            by_factor = torch.addcmul(torch.mv(grad, scale).unsqueeze_(-1), by_rise, time, value=-1)
-            by_factor = by_factor.div_(nonzero(factor)).sum_to_size(factor.shape)
-        by_x, by_weight = _inner_backward(x, -factor, weight, by_t.mul_(scale * inverse), along, needed[0])
-        return by_x, by_factor, by_rise, by_weight, by_scale, by_offset.sum_to_size(inputs[5].shape)
+        by_y, by_weight = _products_backward(y, weight, by_t.mul_(scale * inverse).neg_(), along, needed[0])
+        if by_y is not None:
+            by_y.addcmul_(by_rise.div_(time), y)
+        return by_y, by_weight, by_scale, by_offset.sum_to_size(offset.shape)
 
 
-def _inner(x: Any, column: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """``column * x`` times the rows of the weight, and one over the norms of these rows."""
-    if isinstance(x, SparseMatrix):
-        return spmm(x, weight.T).mul_(column), _inverse_norms(weight)
+def _products(y: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The products with the rows of the weight, and one over the norms of these rows."""
+    if isinstance(y, SparseRows):
+        return y.product(weight), _inverse_norms(weight)
     if weight.size(0) < _FEW:
-        return torch.mm(weight, x.T).T.mul_(column), _inverse_norms(weight)
-    x = x * column
-    t, inverse = x.new_empty(x.size(0), weight.size(0)), weight.new_empty(weight.size(0))
+        return torch.mm(weight, y.T).T, _inverse_norms(weight)
+    t, inverse = y.new_empty(y.size(0), weight.size(0)), weight.new_empty(weight.size(0))
     for block in _class_blocks(weight):
         inverse[block] = _inverse_norms(weight[block])
-        torch.mm(x, weight[block].T, out=t[:, block])
+        torch.mm(y, weight[block].T, out=t[:, block])
     return t, inverse
 
 
-def _inner_backward(
-    x: Any, column: Any, weight: Tensor, by_y: Tensor, along: Tensor, needs_x: bool
+def _products_backward(
+    y: Any, weight: Tensor, by_t: Tensor, along: Tensor, needs_y: bool
 ) -> tuple[Tensor | None, Tensor]:
-    """The gradients by x, and by the weight, less ``along`` times the weight."""
+    """The gradients by y, and by the weight, less ``along`` times the weight."""
     along = along.unsqueeze(-1)
-    if isinstance(x, SparseMatrix):
-        return None, spmm(x.T, by_y * column).T.addcmul_(along, weight, value=-1)
-    if weight.numel() <= _WHOLE:
-        by_y.mul_(column)
-        by_weight = torch.mm(by_y.T, x).addcmul_(along, weight, value=-1)
-        return torch.mm(by_y, weight) if needs_x else None, by_weight
-    x = x * column
-    by_x, by_weight = torch.zeros_like(x) if needs_x else None, torch.empty_like(weight)
+    if isinstance(y, SparseRows):
+        return None, spmm(y.matrix.T, by_t.mul_(y.factor)).T.addcmul_(along, weight, value=-1)
+    by_y, by_weight = torch.zeros_like(y) if needs_y else None, torch.empty_like(weight)
     for block in _class_blocks(weight):
-        if by_x is not None:
-            by_x.addmm_(by_y[:, block], weight[block])
-        torch.mm(by_y[:, block].T, x, out=by_weight[block])
+        if by_y is not None:
+            by_y.addmm_(by_t[:, block], weight[block])
+        torch.mm(by_t[:, block].T, y, out=by_weight[block])
         by_weight[block].addcmul_(along[block], weight[block], value=-1)
-    return None if by_x is None else by_x.mul_(column), by_weight
+    return by_y, by_weight
 
 
 def _inverse_norms(weight: Tensor) -> Tensor:

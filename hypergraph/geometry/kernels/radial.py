@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import TINY, dots, sq_norms
+from hypergraph.geometry.kernels.small import TINY, dots, scaled, sq_norms
 
 _SERIES_BELOW = 1e-3
 
@@ -56,12 +56,13 @@ class Radial(Kernel):
 
 
 class RadialMap(Kernel):
-    """Rows u times a radial function of -K |u|^2, inside the limit and at a fixed curvature."""
+    """Rows u times a radial function of q = -K |u|^2, inside the limit and at a fixed curvature; with
+    ``to_unit`` in units of the curvature radius."""
 
     by_rows = True
 
-    def __init__(self, radial: Radial) -> None:
-        self.radial = radial
+    def __init__(self, radial: Radial, to_unit: bool = False) -> None:
+        self.radial, self.to_unit = radial, to_unit
 
     def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
         if u.dim() != 2 or isinstance(K, Tensor) or u.numel() == 0:
@@ -70,9 +71,11 @@ class RadialMap(Kernel):
         if not q.max().item() <= limit * limit:
             return None
         f, _ = self.radial.forward(q)
-        return f.unsqueeze(-1) * u, (q, f)
+        factor = scaled(f, (-K) ** 0.5) if self.to_unit else f
+        return factor.unsqueeze(-1) * u, (q, f, factor)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (u, K, _), (q, f), (grad,) = inputs, kept, grads
-        along = self.radial.slope(q, f).mul_(dots(grad, u))
-        return (f.unsqueeze(-1) * grad).addcmul_(along.unsqueeze(-1), u, value=-2 * K), None, None
+        (u, K, _), (q, f, factor), (grad,) = inputs, kept, grads
+        along = self.radial.slope(q, f).mul_(dots(grad, u)).unsqueeze(-1)
+        number = -2 * K * ((-K) ** 0.5 if self.to_unit else 1.0)
+        return (factor.unsqueeze(-1) * grad).addcmul_(along, u, value=number), None, None
