@@ -161,10 +161,11 @@ def hyperplanes(
 
 
 class _Placed(NamedTuple):
-    """The points exp0(u_k) seen on the Lorentz model of curvature -1: the spatial part p, its squared norm,
-    the time, the inner product h of p with the unit normal, and the length of the normal."""
+    """The points exp0(u_k) seen on the Lorentz model of curvature -1, as numbers a class: the factor of u_k
+    in the spatial part p, the squared norm of p, the time, the inner product h of p with the unit normal, and
+    the length of the normal."""
 
-    p: Tensor
+    factor: Tensor
     square: Tensor
     time: Tensor
     along: Tensor
@@ -172,12 +173,14 @@ class _Placed(NamedTuple):
 
 
 def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _Placed:
-    p = seen(point, K, pace, True)
-    assert isinstance(p, Tensor)
     # a norm has the cheaper derivative, and here the rows are many
-    square, z2 = (torch.linalg.vector_norm(rows, dim=-1).square() for rows in (p, normal))
+    u2, z2 = (torch.linalg.vector_norm(rows, dim=-1).square() for rows in (point, normal))
+    own, q = bound_of(u2, pace * pace * K, distance_limit(point.dtype))
+    factor = times(pace * (-K) ** 0.5 * own, sinhc(q))
+    square = factor.square() * u2
     length = torch.where(z2 > 0, z2, 1.0).sqrt()
-    return _Placed(p, square, (1 + square).sqrt(), dot(p, normal).squeeze(-1) / length, length)
+    along = factor * dot(point, normal).squeeze(-1) / length
+    return _Placed(factor, square, (1 + square).sqrt(), along, length)
 
 
 @operator
@@ -190,7 +193,8 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     product, with a vector of norm :math:`\sqrt{1 + h^2}`.
     """
     y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
-    towards = combine(1.0, normal, (at.length * at.along / (1 + at.time)).unsqueeze(-1), at.p)
+    lean = at.length * at.along * at.factor / (1 + at.time)
+    towards = combine(1.0, normal, lean.unsqueeze(-1), point)
     norms = torch.linalg.vector_norm(towards, dim=-1)
     column = (1 + at.along.square()).sqrt() / nonzero(norms)
     scale = (1 + at.time) * at.length / (-K) ** 0.5
@@ -209,11 +213,12 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     s, y, at = (-K) ** 0.5, seen(_flat(x), K, pace, False), _place(point, direction, K, pace)
     # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
     rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
-    towards = combine(1.0, direction, (at.length * (1 + at.along / (1 + at.time))).unsqueeze(-1), at.p)
+    lean = at.length * at.factor * (1 + at.along / (1 + at.time))
+    towards = combine(1.0, direction, lean.unsqueeze(-1), point)
     busemann = _horospheres(y, towards, torch.full_like(rise, -2.0) / s, -2 / s * torch.log1p(rise))
     # cosh(s d) is a Minkowski product
-    ones = torch.ones_like(rise)
-    return _shaped(busemann * tail(product(y, at.p), time_of(y), -ones, at.time, None, "hcothh", 1.0), x)
+    h = tail(product(y, point), time_of(y), -at.factor, at.time, None, "hcothh", 1.0)
+    return _shaped(busemann * h, x)
 
 
 @operator
