@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -22,14 +20,14 @@ from hypergraph.geometry.space import Euclidean, Space
 from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.adjacency import check_edges, to_edges
 from hypergraph.nn.conv import HGCNConv, HGCNPropagation
-from hypergraph.nn.inputs import check_finite
+from hypergraph.nn.inputs import ShowsArguments, check_finite, check_probabilities
 from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
 Features = Tensor | SparseMatrix
 
 
-class Encoder(nn.Module):
+class Encoder(ShowsArguments):
     """What the encoders share: a stack of layers on lifted features.
 
     Args:
@@ -59,13 +57,9 @@ class Encoder(nn.Module):
     """
 
     layers: Any
+    flat = False  # a Euclidean baseline
     uses_graph = False
     own_acts = True  # and not those of its layers
-
-    def __init_subclass__(cls) -> None:
-        # Subclasses pass their arguments on: help() and editors are to show them all.
-        own = inspect.signature(Encoder.__init__).parameters.values()
-        cls.__signature__ = inspect.Signature(list(own)[1:])  # type: ignore[attr-defined]
 
     def __init__(
         self,
@@ -86,37 +80,30 @@ class Encoder(nn.Module):
         **options: Any,
     ) -> None:
         super().__init__()
+        name = type(self).__name__
         if num_layers < 1:
             raise ValueError(f"num_layers must be at least 1, got {num_layers}")
-        for name, p in (("feature_dropout", feature_dropout), ("hidden_dropout", hidden_dropout)):
-            if not 0 <= p < 1:
-                raise InputError(f"{name} must be at least 0 and below 1, got {p}.")
+        check_probabilities(feature_dropout=feature_dropout, hidden_dropout=hidden_dropout)
         if propagate < 0 or (propagate and not self.uses_graph):
-            raise InputError(
-                f"{type(self).__name__} cannot propagate {propagate} times; HGCN and GCN can, from 0."
-            )
+            raise InputError(f"{name} cannot propagate {propagate} times; HGCN and GCN can, from 0.")
+        if space is None and not self.flat:
+            raise InputError(f"{name} needs a space, such as PoincareBall(K=-1.0).")
+        self.space = Euclidean() if space is None else as_space(space)
+        if self.flat and not self.space.flat:
+            raise InputError(f"{name} is a Euclidean baseline: its space is Euclidean().")
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
         self.num_layers = num_layers
-        self.space = self._check_space(space)
         self.fc = fc
         self.act = act
         self.dropout = dropout
-        self.clip = clip
-        self.feature_dropout = feature_dropout
-        self.hidden_dropout = hidden_dropout
-        self.residual = residual
         self.propagate = propagate
+        self.first = _First(self.space, in_channels, clip, feature_dropout)
+        self.between = _Between(self.space, residual, hidden_dropout) if residual or hidden_dropout else None
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
         if self.own_acts:
             self.acts = nn.ModuleList(resolve_activation(act) for _ in self.layers)
-        self._features = Memo()
-
-    def _check_space(self, space: Space | None) -> Space:
-        if space is None:
-            raise InputError(f"{type(self).__name__} needs a space, such as PoincareBall(K=-1.0).")
-        return as_space(space)
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         """One layer."""
@@ -124,52 +111,21 @@ class Encoder(nn.Module):
 
     def reset_parameters(self) -> None:
         """Initialise anew, and forget what was kept of features and graph."""
-        self._features.clear()
+        self.first.memo.clear()
         for layer in self.layers:
             layer.reset_parameters()
 
     def lift(self, x: Features) -> Tensor | SparseRows:
         """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
-        if torch.compiler.is_compiling():
-            return _lift(x, self.space, self.clip)
-        if isinstance(x, SparseMatrix) or x.layout != torch.strided:
-            key = x.csr if isinstance(x, SparseMatrix) else x
-            return _lift(self._features(lambda: self._checked(x), key), self.space, self.clip)
-        K = self.space.K
-        if x.requires_grad or K.requires_grad:
-            return _lift(self._checked(x), self.space, self.clip)
-        return self._features(lambda: _lift(self._checked(x), self.space, self.clip), x, self.clip, K)
+        return self.first.lift(x)
 
-    def features(self, x: Features) -> Tensor | SparseRows:
-        """The lifted features, in training with dropout."""
-        u = self.lift(x)
-        if not self.training or self.feature_dropout == 0:
-            return u
-        if isinstance(u, SparseRows):
-            return SparseRows(u.matrix.dropout(self.feature_dropout), u.factor)
-        return F.dropout(u, self.feature_dropout)
+    def dropped(self, u: Tensor) -> Tensor:
+        """The output of a layer: with dropout in a baseline, where the layers themselves have none."""
+        return F.dropout(u, self.dropout, self.training) if self.flat else u
 
     def after(self, u: Tensor, before: Any) -> Tensor:
         """What goes on to the next layer: the output u of a layer, its input added, with dropout."""
-        if self.residual and isinstance(before, Tensor) and before.size(1) == u.size(1):
-            u = self.space.bound0(u + before[: len(u)])
-        return F.dropout(u, self.hidden_dropout, self.training) if self.hidden_dropout else u
-
-    def _checked(self, x: Features) -> Tensor | SparseMatrix:
-        """x without NaN and of the right width; CSR with its transpose."""
-        if len(x.shape) != 2 or x.shape[1] != self.in_channels:
-            raise InputError(
-                f"{self} takes features of shape (nodes, {self.in_channels}), got {tuple(x.shape)}; "
-                f"check in_channels."
-            )
-        if isinstance(x, Tensor) and x.layout not in (torch.strided, torch.sparse_csr):
-            raise InputError(
-                f"Sparse features must be torch.sparse_csr, got {x.layout}; use x.to_sparse_csr()."
-            )
-        if isinstance(x, Tensor) and x.layout == torch.sparse_csr:
-            x = SparseMatrix(x)
-        check_finite(x)
-        return x
+        return u if self.between is None else self.between(u, before)
 
     def __repr__(self) -> str:
         return (
@@ -179,37 +135,97 @@ class Encoder(nn.Module):
 
 
 class _Step(nn.Module):
-    """A function of node features, as torch.fx sees it: it looks into functions, and takes modules whole.
+    """What an encoder does beside its layers, as a module, which PyG's to_hetero takes whole and copies.
 
-    The model that is traced keeps its state as it was; the copies that to_hetero makes have their own space.
+    The space is the encoder's, which alone has it in its state. A step that is copied alone owns its space.
     """
 
-    def __init__(self, function: Callable[..., Tensor], space: Space, *given: Any) -> None:
+    def __init__(self, space: Space) -> None:
         super().__init__()
-        self.function = function
-        self.given = (space, *given)
+        self._space = (space,)  # in a tuple, where torch does not look for modules
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Step:
-        own = _Step(self.function, *copy.deepcopy(self.given, memo))
-        own.space = own.given[0]
-        return own
-
-    def reset_parameters(self) -> None:
-        """Nothing is drawn at random."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.function(x, *self.given)
+        alone = id(self._space[0]) not in memo
+        new = memo[id(self)] = object.__new__(type(self))
+        vars(new).update(copy.deepcopy(vars(self), memo))
+        if alone:
+            new.space = new._space[0]
+        return new
 
 
-def _lift(x: Any, space: Space, clip: float | None) -> Any:
-    if isinstance(x, SparseMatrix):
-        rows = SparseRows(x)
-        return space.bound0(rows if clip is None else rows.scaled(bound_factor(rows.sq_norm(), clip)))
-    return space.bound0(x if clip is None else clip_norm(x, clip))
+class _First(_Step):
+    """From features to the logarithms of points, in training with dropout."""
+
+    def __init__(self, space: Space, in_channels: int, clip: float | None, dropout: float) -> None:
+        super().__init__(space)
+        self.in_channels = in_channels
+        self.clip = clip
+        self.dropout = dropout
+        self.memo = Memo()
+
+    def forward(self, x: Features) -> Tensor | SparseRows:
+        u = self.lift(x)
+        if isinstance(u, Tensor):
+            return F.dropout(u, self.dropout, self.training) if self.dropout else u
+        if self.training and self.dropout:
+            return SparseRows(u.matrix.dropout(self.dropout), u.factor)
+        return u
+
+    def lift(self, x: Features) -> Tensor | SparseRows:
+        """See :meth:`Encoder.lift`."""
+        if torch.compiler.is_compiling():
+            return self._lifted(x)
+        if isinstance(x, SparseMatrix) or x.layout != torch.strided:
+            key = x.csr if isinstance(x, SparseMatrix) else x
+            return self._lifted(self.memo(lambda: self._checked(x), key))
+        K = self._space[0].K
+        if x.requires_grad or K.requires_grad:
+            return self._lifted(self._checked(x))
+        return self.memo(lambda: self._lifted(self._checked(x)), x, self.clip, K)
+
+    def _lifted(self, x: Any) -> Any:
+        (space,), clip = self._space, self.clip
+        if isinstance(x, SparseMatrix):
+            rows = SparseRows(x)
+            return space.bound0(rows if clip is None else rows.scaled(bound_factor(rows.sq_norm(), clip)))
+        return space.bound0(x if clip is None else clip_norm(x, clip))
+
+    def _checked(self, x: Features) -> Tensor | SparseMatrix:
+        """x without NaN and of the right width; CSR with its transpose."""
+        if len(x.shape) != 2 or x.shape[1] != self.in_channels:
+            raise InputError(
+                f"The encoder takes features of shape (nodes, {self.in_channels}), got {tuple(x.shape)}; "
+                f"check in_channels."
+            )
+        if isinstance(x, Tensor) and x.layout != torch.strided:
+            if x.layout != torch.sparse_csr:
+                raise InputError(
+                    f"Sparse features must be torch.sparse_csr, got {x.layout}; use x.to_sparse_csr()."
+                )
+            x = SparseMatrix(x)
+        check_finite(x)
+        return x
 
 
-def _exp0(u: Tensor, space: Space) -> Tensor:
-    return space.exp0(u)
+class _Between(_Step):
+    """From the output of a layer to the input of the next: the layer's own input added, with dropout."""
+
+    def __init__(self, space: Space, residual: bool, dropout: float) -> None:
+        super().__init__(space)
+        self.residual = residual
+        self.dropout = dropout
+
+    def forward(self, u: Tensor, before: Any) -> Tensor:
+        if self.residual and isinstance(before, Tensor) and before.size(1) == u.size(1):
+            u = self._space[0].bound0(u + before[: len(u)])
+        return F.dropout(u, self.dropout, self.training)
+
+
+class _Last(_Step):
+    """From logarithms to points."""
+
+    def forward(self, u: Tensor) -> Tensor:
+        return self._space[0].exp0(u)
 
 
 class HGCN(Encoder):
@@ -233,6 +249,7 @@ class HGCN(Encoder):
             self.layers.append(HGCNPropagation(self.hidden_channels, self.space, norm=norm, cached=True))
         for conv in self.layers[1:]:
             conv._memo = self.layers[0]._memo  # one graph, normalised once
+        self.last = _Last(self.space)
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> HGCNConv:
         given = {"fc": self.fc, "act": self.act, "dropout": self.dropout, "cached": True}
@@ -246,26 +263,16 @@ class HGCN(Encoder):
                 "HGCN takes one matrix of features; for several types of nodes use to_hetero(HGCN(...), "
                 "metadata), and put the head after it."
             )
-        traced = isinstance(x, torch.fx.Proxy)  # by PyG's to_hetero
-        if traced and (self.feature_dropout or self.hidden_dropout or self.residual):
-            raise InputError(
-                "to_hetero takes an HGCN without dropout of features and hidden vectors and residuals."
-            )
-        u: Any = self._step("first", x, _lift, self.clip) if traced else self.features(x)
+        u = self.first(x)
         for i, conv in enumerate(self.layers):
             before = u
             if isinstance(edge_index, list):
                 u = conv((u, None), edge_index[i], tangent=True)
             else:
                 u = conv(u, edge_index, edge_weight, tangent=True)
-            if not traced and i < self.num_layers:
+            if i < self.num_layers:
                 u = self.after(u, before)
-        return self._step("last", u, _exp0) if traced else self.space.exp0(u)
-
-    def _step(self, name: str, x: Any, function: Callable[..., Tensor], *given: Any) -> Any:
-        """A function of nodes as a submodule, of which to_hetero makes a copy for each of their types."""
-        setattr(self, name, _Step(function, self.space, *given))
-        return x.tracer.create_proxy("call_module", name, (x,), {})
+        return self.last(u)
 
 
 class HNN(Encoder):
@@ -278,44 +285,24 @@ class HNN(Encoder):
     """
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
-        return make_fc(self.fc, in_channels, out_channels, self.space, dropout=self.dropout, **options)
+        dropout = 0.0 if self.flat else self.dropout
+        return make_fc(self.fc, in_channels, out_channels, self.space, dropout=dropout, **options)
 
     def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
-        u: Any = self.features(x)
+        u = self.first(x)
         for layer, act in zip(self.layers, self.acts):
-            u = self.after(self.space.bound0(act(layer(u, tangent=True))), u)
+            u = self.after(self.space.bound0(act(self.dropped(layer(u, tangent=True)))), u)
         return self.space.exp0(u)
 
 
-class _Flat(Encoder):
-    def _check_space(self, space: Space | None) -> Space:
-        if space is None:
-            return Euclidean()
-        space = as_space(space)
-        if not space.flat:
-            raise InputError(f"{type(self).__name__} is a Euclidean baseline: its space is Euclidean().")
-        return space
-
-    def dropped(self, x: Tensor) -> Tensor:
-        """The output of a layer with dropout."""
-        return F.dropout(x, self.dropout, self.training)
-
-
-class MLP(_Flat):
+class MLP(HNN):
     """Linear layers with activations: :class:`HNN` in flat space. See :class:`Encoder` for the arguments.
 
     >>> MLP(16, 8, num_layers=2)(torch.randn(3, 16)).shape
     torch.Size([3, 8])
     """
 
-    def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
-        return make_fc(self.fc, in_channels, out_channels, self.space, **options)
-
-    def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
-        u: Any = self.features(x)
-        for layer, act in zip(self.layers, self.acts):
-            u = self.after(act(self.dropped(layer(u, tangent=True))), u)
-        return u
+    flat = True
 
 
 class _Linear(Linear):
@@ -325,7 +312,25 @@ class _Linear(Linear):
         return x.product(self.weight) if isinstance(x, SparseRows) else super().forward(x)
 
 
-class GCN(_Flat):
+class _GCNConv(GCNConv):
+    """PyG's layer, for sparse features and for a matrix that aggregates too."""
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, normalize=False, **options)
+        self.lin = _Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+
+    def forward(self, x: Any, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
+        total = self.summed(self.lin(x), graph, edge_weight)
+        return total if self.bias is None else total + self.bias
+
+    def summed(self, x: Tensor, graph: Any, edge_weight: Tensor | None) -> Tensor:
+        """The sums over neighbours."""
+        if isinstance(graph, SparseMatrix):
+            return spmm(graph, x)
+        return self.propagate(graph, x=x, edge_weight=edge_weight)
+
+
+class GCN(Encoder):
     r"""PyG's :class:`~torch_geometric.nn.conv.GCNConv` in a stack, after `Semi-Supervised Classification with
     Graph Convolutional Networks <https://arxiv.org/abs/1609.02907>`_. See :class:`Encoder` for the arguments.
 
@@ -333,6 +338,7 @@ class GCN(_Flat):
     torch.Size([3, 8])
     """
 
+    flat = True
     uses_graph = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -342,9 +348,7 @@ class GCN(_Flat):
         self._graph = Memo()
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
-        conv = GCNConv(in_channels, out_channels, normalize=False, **options)
-        conv.lin = _Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
-        return conv
+        return _GCNConv(in_channels, out_channels, **options)
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
@@ -353,29 +357,25 @@ class GCN(_Flat):
     def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         if edge_index is None:
             raise InputError("GCN needs a graph: pass edge_index.")
-        u: Any = self.features(x)
+        u = self.first(x)
         if isinstance(edge_index, list):
-            return self._by_matrices(u, edge_index)
+            graphs: list[Any] = [(matrix, None) for matrix in edge_index]
+        else:
+            graphs = [self._normalized(edge_index, edge_weight, u)] * (self.num_layers + self.propagate)
+        for conv, act, graph in zip(self.layers, self.acts, graphs):
+            u = self.after(act(self.dropped(conv(u, *graph))), u)
+        for graph in graphs[self.num_layers :]:
+            u = self.layers[-1].summed(u, *graph)
+        return u
 
-        def normalized() -> tuple[Tensor, Tensor]:
-            edges, weight = to_edges(edge_index, edge_weight)
-            check_edges(edges, weight, u.size(0), u.size(0))
-            return gcn_norm(edges, weight, u.size(0), dtype=u.dtype)
+    def _normalized(self, graph: Any, edge_weight: Tensor | None, u: Any) -> tuple[Tensor, Tensor]:
+        nodes = u.size(0)
+
+        def make() -> tuple[Tensor, Tensor]:
+            edges, weight = to_edges(graph, edge_weight)
+            check_edges(edges, weight, nodes, nodes)
+            return gcn_norm(edges, weight, nodes, dtype=u.dtype)
 
         learns = edge_weight is not None and edge_weight.requires_grad
-        keep = isinstance(edge_index, Tensor) and not learns and not torch.compiler.is_compiling()
-        edges, weight = self._graph(normalized, edge_index, edge_weight, u.size(0)) if keep else normalized()
-        for conv, act in zip(self.layers, self.acts):
-            u = self.after(act(self.dropped(conv(u, edges, weight))), u)
-        for _ in range(self.propagate):
-            u = self.layers[-1].propagate(edges, x=u, edge_weight=weight)
-        return u
-
-    def _by_matrices(self, u: Any, matrices: list[SparseMatrix]) -> Tensor:
-        for conv, act, matrix in zip(self.layers, self.acts, matrices):
-            total = spmm(matrix, conv.lin(u))
-            total = total if conv.bias is None else total + conv.bias
-            u = self.after(act(self.dropped(total)), u)
-        for matrix in matrices[len(self.layers) :]:
-            u = spmm(matrix, u)
-        return u
+        keep = isinstance(graph, Tensor) and not learns and not torch.compiler.is_compiling()
+        return self._graph(make, graph, edge_weight, nodes) if keep else make()

@@ -1,7 +1,8 @@
-"""What heads and layers share: points checked on entry, the inverse of softplus."""
+"""What heads, layers and encoders share: signatures, checks of what comes in, the inverse of softplus."""
 
 from __future__ import annotations
 
+import inspect
 from numbers import Integral
 from typing import Any
 
@@ -13,6 +14,17 @@ from hypergraph.geometry.kernels.dispatch import eager
 from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
 from hypergraph.sparse import SparseMatrix, SparseRows
+
+
+class ShowsArguments(nn.Module):
+    """A module whose subclasses pass ``*args`` and ``**kwargs`` on: help() and editors show these."""
+
+    def __init_subclass__(cls) -> None:
+        found: dict[str, inspect.Parameter] = {}
+        for base in reversed(cls.__mro__):
+            found |= inspect.signature(base.__init__).parameters  # type: ignore[misc]
+        shown = [value for name, value in found.items() if name not in ("self", "args", "kwargs")]
+        cls.__signature__ = inspect.Signature(sorted(shown, key=lambda value: value.kind))  # type: ignore
 
 
 def check_points(x: Any, space: Space, n: int, layer: Any, tangent: bool = False) -> Any:
@@ -55,6 +67,13 @@ def check_channels(**channels: int) -> None:
                 f"{name} must be a whole number above 0, got {count!r}; pass the dimension of the space, "
                 f"which is not read off the first batch."
             )
+
+
+def check_probabilities(**given: float) -> None:
+    """An :class:`InputError` where a probability of dropping something is none, or drops everything."""
+    for name, p in given.items():
+        if not 0 <= p < 1:
+            raise InputError(f"{name} must be at least 0 and below 1, got {p}.")
 
 
 def check_finite(x: Tensor | SparseMatrix) -> None:

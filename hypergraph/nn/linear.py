@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +16,7 @@ from hypergraph.geometry.numerics import distance_limit, raised, unit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.directions import Directed
-from hypergraph.nn.inputs import check_channels, check_points
+from hypergraph.nn.inputs import ShowsArguments, check_channels, check_points, check_probabilities
 from hypergraph.nn.registry import as_space
 from hypergraph.sparse import SparseRows
 
@@ -26,27 +25,17 @@ torch.fx.wrap("distance_limit")  # a tracer's stand-in has no dtype to compare, 
 torch.fx.wrap("unit")
 
 
-class _Linear(nn.Module):
+class _Linear(ShowsArguments):
     """What the layers share: a weight with DropConnect, and a gyro bias."""
 
     bias: nn.Parameter | None
-
-    def __init_subclass__(cls) -> None:
-        # Subclasses pass options on: help() and editors are to show them all.
-        found: dict[str, inspect.Parameter] = {}
-        for base in reversed(cls.__mro__):
-            if issubclass(base, _Linear):
-                found |= inspect.signature(base.__init__).parameters
-        whole = [value for name, value in found.items() if name not in ("self", "options")]
-        cls.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
 
     def __init__(
         self, in_channels: int, out_channels: int, space: Space, *, bias: bool = True, dropout: float = 0.0
     ) -> None:
         super().__init__()
         check_channels(in_channels=in_channels, out_channels=out_channels)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
+        check_probabilities(dropout=dropout)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.space = as_space(space)
@@ -127,10 +116,10 @@ class _Directions(Directed, _Linear):
     """What PoincareFC and BFC share."""
 
     def __init__(
-        self, in_channels: int, out_channels: int, space: Space, *, magnitude: str = "free", **options: Any
+        self, in_channels: int, out_channels: int, space: Space, *, magnitude: str = "free", **kwargs: Any
     ) -> None:
         self.magnitude = magnitude
-        super().__init__(in_channels, out_channels, space, **options)
+        super().__init__(in_channels, out_channels, space, **kwargs)
 
     def add_parameters(self) -> None:
         self.direct(self.magnitude)
@@ -203,12 +192,12 @@ class BFC(_Directions):
         *,
         phi: Act = None,
         init: str = "data",
-        **options: Any,
+        **kwargs: Any,
     ) -> None:
         if init not in ("data", "published"):
             raise InputError(f"Unknown init '{init}'; use 'data' or 'published'.")
         self.init = init
-        super().__init__(in_channels, out_channels, space, **options)
+        super().__init__(in_channels, out_channels, space, **kwargs)
         self.phi = resolve_activation(phi)
 
     def add_parameters(self) -> None:
@@ -282,9 +271,9 @@ class LorentzFC(_Linear):
     """
 
     def __init__(
-        self, in_channels: int, out_channels: int, space: Space, *, phi: Act = None, **options: Any
+        self, in_channels: int, out_channels: int, space: Space, *, phi: Act = None, **kwargs: Any
     ) -> None:
-        super().__init__(in_channels, out_channels, space, **options)
+        super().__init__(in_channels, out_channels, space, **kwargs)
         self.phi = resolve_activation(phi)
 
     def add_parameters(self) -> None:

@@ -21,30 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """One registered head or layer.
+    """One registered head or layer."""
 
-    Args:
-        kind: ``"head"`` or ``"layer"``.
-        name: what a person types.
-        cls: its class, imported when first made.
-        space: the model it works on: ``"poincare"``, ``"lorentz"`` or ``"euclidean"``.
-        formula: what it computes, in words.
-        params: the number of parameters, for n features and C classes or m outputs (a layer: without the
-            gyro bias, whose number is ``bias``).
-        flops: the paper's count for one point.
-        reference: where it comes from.
-        bias: the number of parameters of the gyro bias; empty for a head.
-    """
-
-    kind: str
-    name: str
-    cls: str
-    space: str
-    formula: str
-    params: str
-    flops: str
-    reference: str
-    bias: str = ""
+    kind: str  # "head" or "layer"
+    name: str  # what a person types
+    cls: str  # its class, imported when first made
+    space: str  # the model it works on: "poincare", "lorentz" or "euclidean"
+    formula: str  # what it computes, in words
+    params: str  # the number of parameters, for n features and C classes or m outputs, without the gyro bias
+    flops: str  # the paper's count for one point
+    reference: str  # where it comes from
+    bias: str = ""  # the number of parameters of the gyro bias; empty for a head
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -119,19 +106,12 @@ FCS = _table(
 
 @dataclass(frozen=True)
 class EncoderEntry:
-    """One registered encoder of node features.
+    """One registered encoder of node features."""
 
-    Args:
-        name: what a person types.
-        cls: its class, imported when first made.
-        flat: whether it is a Euclidean baseline; the others take any hyperbolic space and linear layer.
-        sees_edges: whether it uses the graph and its weights; the others see the features alone.
-    """
-
-    name: str
-    cls: str
-    flat: bool
-    sees_edges: bool
+    name: str  # what a person types
+    cls: str  # its class, imported when first made
+    flat: bool  # a Euclidean baseline; the others take any hyperbolic space and linear layer
+    sees_edges: bool  # uses the graph and its weights; the others see the features alone
 
     def load(self) -> type[nn.Module]:
         """Import the class."""

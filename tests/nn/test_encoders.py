@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import copy
 import importlib.util
 import math
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,9 +134,9 @@ def test_what_is_kept_of_features_is_never_stale() -> None:
     encoder, edge_index = make(HGCN, PoincareBall(-0.5)), edges()
     for x in (features(), sparse(features())):
         before = encoder(x, edge_index)
-        kept = encoder._features._made
+        kept = encoder.first.memo._made
         torch.testing.assert_close(encoder(x, edge_index), before, rtol=0, atol=0)
-        assert encoder._features._made is kept
+        assert encoder.first.memo._made is kept
         values = x if x.layout == torch.strided else x.values()
         values.mul_(2)
         fresh = make(HGCN, PoincareBall(-0.5))
@@ -144,7 +146,7 @@ def test_what_is_kept_of_features_is_never_stale() -> None:
         fresh.load_state_dict(encoder.state_dict())
         torch.testing.assert_close(encoder(x, edge_index), fresh(x, edge_index))
     encoder.reset_parameters()
-    assert encoder._features._made is None
+    assert encoder.first.memo._made is None
 
 
 @pytest.mark.parametrize("name", ["disease", "airport", "cora", "pubmed"])
@@ -272,6 +274,53 @@ def test_to_hetero(model: type, learnable: bool) -> None:
         head(points).sum().backward(retain_graph=True)
     assert all(p.grad is not None for p in encoder.layers.parameters())
     assert len(list(encoder.last.parameters())) == 2 * learnable
+
+
+@pytest.mark.parametrize("learnable", [False, True])
+@pytest.mark.parametrize("model", [PoincareBall, Lorentz])
+def test_to_hetero_with_residuals_and_dropout(model: type, learnable: bool) -> None:
+    data, space = hetero(), model(-0.5, learnable=learnable)
+    plain = HGCN(FEATURES, DIM, 2, space)
+    given = {"residual": True, "hidden_dropout": 0.5, "feature_dropout": 0.5}
+    original = HGCN(FEATURES, DIM, 2, space, **given)
+    assert list(original.state_dict()) == list(plain.state_dict())
+    assert list(copy.deepcopy(original).state_dict()) == list(plain.state_dict())
+    encoder = to_hetero(original, data.metadata())
+    noisy = [encoder(data.x_dict, data.edge_index_dict) for _ in range(2)]
+    out = encoder.eval()(data.x_dict, data.edge_index_dict)
+    u = data.x_dict
+    for layer in encoder.layers:
+        before = u
+        u = {kind: torch.zeros(()) for kind in before}
+        for kind, conv in zip(KINDS, layer.values(), strict=True):
+            pair = before[kind[0]] if kind[0] == kind[2] else (before[kind[0]], before[kind[2]])
+            u[kind[2]] = u[kind[2]] + conv(pair, data[kind].edge_index, tangent=True)
+        if layer is encoder.layers[1]:
+            u = {kind: u[kind] + before[kind] for kind in u}
+    for kind, points in out.items():
+        torch.testing.assert_close(points, space.exp0(u[kind]))
+        assert not torch.allclose(noisy[0][kind], noisy[1][kind])
+        assert space.contains(noisy[0][kind]).all()
+    own = [part.space for step in (encoder.first, encoder.between, encoder.last) for part in step.values()]
+    assert len({id(each) for each in (space, *own)}) == 7
+
+
+def test_a_copy_of_an_encoder_is_whole() -> None:
+    """Its steps use the space of the copy, which is in its state once, and are in its mode."""
+    encoder = HGCN(FEATURES, DIM, 2, PoincareBall(-0.5, learnable=True), feature_dropout=0.5).eval()
+    x, edge_index = features(), edges()
+    for made in (copy.deepcopy(encoder), pickle.loads(pickle.dumps(encoder))):
+        assert list(made.state_dict()) == list(encoder.state_dict())
+        assert torch.equal(made(x, edge_index), encoder(x, edge_index))
+        before = encoder(x, edge_index)
+        with torch.no_grad():
+            made.space.curvature.raw.add_(1)
+        assert torch.equal(encoder(x, edge_index), before)
+        other = HGCN(FEATURES, DIM, 2, PoincareBall(-2.0, learnable=True)).eval()
+        other.load_state_dict(made.state_dict())
+        assert torch.equal(made(x, edge_index), other(x, edge_index))
+        made(x, edge_index).sum().backward()
+        assert made.space.curvature.raw.grad is not None and encoder.space.curvature.raw.grad is None
 
 
 def test_to_hetero_takes_parts_whole() -> None:
