@@ -29,7 +29,7 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from hypergraph.datasets import default_split, load_graph, node_split, prepare_features
 from hypergraph.geometry import PoincareBall, lorentz, numerics, origin, planes, poincare
 from hypergraph.nn import HGCN, make_head, normalized_adjacency
-from hypergraph.nn.adjacency import Edges
+from hypergraph.nn.adjacency import Edges, Nodes
 
 DIM = 16
 BLOCK = 5
@@ -112,7 +112,7 @@ def contestants(name: str, data: str | None) -> dict[str, Callable[[], float]]:
     official.head = OfficialStyleBMLR(ours.head, official.encoder.ball)
     matrix = normalized_adjacency(edge_index, num_nodes=nodes).csr
     edges, weight = gcn_norm(edge_index, None, nodes)
-    csr = Edges(edges, weight, (nodes, nodes), 0).matrix().csr
+    csr = Edges(edges, weight, Nodes(nodes, nodes)).matrix().csr
     coo = matrix.to_sparse_coo()
     return {
         "ours": trainer(ours, True, x, edge_index, y, train),

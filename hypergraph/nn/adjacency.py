@@ -6,52 +6,57 @@ from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from torch_geometric.utils import is_sparse
 
 from hypergraph.errors import InputError
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
-_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+
+class Nodes(NamedTuple):
+    """How many nodes send messages, and how many get them.
+
+    ``own`` is the row with the first target's message to itself: 0 where sources and targets are the same
+    nodes, ``sources`` where the rows of the targets come after theirs, ``None`` where no target has one.
+    """
+
+    sources: int
+    targets: Any  # an int; None until the graph says
+    own: int | None = 0
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of messages."""
+        return self.sources if self.own is None else self.own + self.targets
 
 
 class Edges(NamedTuple):
-    """Weighted edges between ``size[0]`` rows that send messages and ``size[1]`` target nodes.
-
-    Target i is among the senders as row ``own + i``; ``own`` is ``None`` where it is not.
-    """
+    """Weighted edges from rows of messages to target nodes."""
 
     edge_index: Tensor
     weight: Tensor
-    size: tuple[int, int]
-    own: int | None
+    nodes: Nodes
 
     def matrix(self) -> SparseMatrix:
         """One row for a target and one column for a sender; parallel edges are summed."""
-        columns, rows = self.size
-        numbers = self.weight.device.type == "cpu" and self.weight.dtype in (torch.float32, torch.float64)
+        columns, rows = self.nodes.rows, self.nodes.targets
+        weight = self.weight.detach()
+        numbers = weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.float64)
         if numbers and not torch.compiler.is_compiling():
             # SciPy counts where torch sorts: linear in the edges, also for the transpose
-            ends = self.edge_index.numpy()
-            csr = sp.coo_matrix(
-                (self.weight.detach().numpy(), (ends[1], ends[0])), shape=(rows, columns)
-            ).tocsr()
-            csr.sum_duplicates()
+            source, target = self.edge_index.numpy()
+            csr = sp.coo_matrix((weight.numpy(), (target, source)), (rows, columns)).tocsr()
             csc = csr.tocsc()
             return SparseMatrix(
                 csr_tensor(csr.indptr, csr.indices, csr.data, (rows, columns)),
                 csr_tensor(csc.indptr, csc.indices, csc.data, (columns, rows)),
             )
-        coo = torch.sparse_coo_tensor(
-            self.edge_index.flip(0), self.weight.detach(), (rows, columns), check_invariants=False
-        ).coalesce()
+        ends = self.edge_index.flip(0)
+        coo = torch.sparse_coo_tensor(ends, weight, (rows, columns), check_invariants=False).coalesce()
         row, column = coo.indices()
-        crow = torch.zeros(rows + 1, dtype=torch.long, device=row.device)
-        torch.cumsum(torch.bincount(row, minlength=rows), 0, out=crow[1:])
+        crow = F.pad(row.bincount(minlength=rows).cumsum(0), (1, 0))
         return SparseMatrix(csr_tensor(crow, column, coo.values(), (rows, columns)))
-
-
-def _foreign(graph: Any) -> bool:
-    return hasattr(graph, "to_torch_sparse_coo_tensor")  # a torch_sparse.SparseTensor
 
 
 def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
@@ -62,35 +67,31 @@ def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Ten
             = target) as a ``torch.sparse`` tensor or a ``torch_sparse.SparseTensor``.
         edge_weight: the weights that belong to an ``edge_index``.
     """
-    foreign = _foreign(graph)
-    if not (isinstance(graph, Tensor) or foreign):
-        raise InputError(
-            f"A graph is an edge_index tensor of shape (2, edges) or a sparse adjacency, not a "
-            f"{type(graph).__name__}."
-        )
-    if foreign or graph.layout in _SPARSE:
+    if is_sparse(graph):
         if edge_weight is not None:
             raise InputError("A sparse adjacency holds its own weights; pass no edge_weight with it.")
-        if foreign:
+        if not isinstance(graph, Tensor):
             target, source, weight = graph.coo()
             return torch.stack([source, target]), weight
         graph = graph.to_sparse_coo().coalesce()
         return graph.indices().flip(0), graph.values()
+    if not isinstance(graph, Tensor):
+        raise InputError(
+            f"A graph is an edge_index tensor of shape (2, edges) or a sparse adjacency, not a "
+            f"{type(graph).__name__}."
+        )
     return (graph.as_tensor() if hasattr(graph, "as_tensor") else graph), edge_weight
 
 
 def weights_learn(graph: Any, edge_weight: Tensor | None) -> bool:
     """Whether the weights of the edges, beside the graph or in a sparse adjacency, require gradients."""
-    if edge_weight is not None:
-        return edge_weight.requires_grad
-    if _foreign(graph):
-        return bool(graph.requires_grad())
-    return isinstance(graph, Tensor) and graph.requires_grad
+    learns = getattr(graph if edge_weight is None else edge_weight, "requires_grad", False)
+    return bool(learns() if callable(learns) else learns)  # of a torch_sparse.SparseTensor it is a method
 
 
 def number_of_nodes(graph: Any, ends: Tensor) -> int:
     """The rows of a sparse adjacency; of an ``edge_index`` one more than the largest of these ends."""
-    if _foreign(graph) or graph.layout in _SPARSE:
+    if is_sparse(graph):
         return int(graph.size(0))
     return int(ends.max()) + 1 if ends.numel() else 0
 
@@ -132,55 +133,34 @@ def check_undirected(edge_index: Tensor, num_nodes: int) -> None:
 
 
 def normalize(
-    edge_index: Tensor,
-    edge_weight: Tensor | None,
-    sources: int,
-    targets: int | None = None,
-    *,
-    own: bool = True,
-    dtype: torch.dtype = torch.float32,
-    norm: str = "mean",
+    edge_index: Tensor, edge_weight: Tensor | None, nodes: Nodes, dtype: torch.dtype, norm: str = "mean"
 ) -> Edges:
-    r"""The edges of :math:`D^{-1}(A + I)`, those of I last; differentiable in the weights.
+    r"""The edges of :math:`D^{-1}(A + I)`, or :math:`D^{-1/2}(A + I)D^{-1/2}` where ``norm`` is
+    ``"symmetric"``, those of I last; differentiable in the weights.
 
     A loop in the graph is added to that of I, so every node has one.
-
-    Args:
-        edge_index: shape ``(2, edges)``, source first.
-        edge_weight: shape ``(edges,)``; ones by default.
-        sources: the number of source nodes.
-        targets: in a bipartite graph, the number of target nodes: their own messages then follow those of the
-            sources. ``None`` where both are the same nodes.
-        own: whether a target has a message of its own; only a bipartite graph may say no.
-        dtype: of the weights.
-        norm: ``"mean"``, or ``"symmetric"``: :math:`D^{-1/2}(A + I)D^{-1/2}`, where both are the same nodes.
     """
-    source, target = edge_index
+    (source, target), (_, targets, own) = edge_index, nodes
+    if norm == "symmetric" and own != 0:
+        raise InputError("A bipartite graph has no symmetric adjacency; use norm='mean'.")
     weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
-    if targets is not None and not own:
+    if own is None:
         degree = weight.new_zeros(targets).index_add(0, target, weight)
-        return Edges(edge_index, weight / degree[target].clamp_min(1e-30), (sources, targets), None)
-    node = torch.arange(sources if targets is None else targets, device=source.device)
-    loops = weight.new_ones(node.numel())
-    if targets is None:
+        return Edges(edge_index, weight / degree[target].clamp_min(1e-30), nodes)
+    node = torch.arange(targets, device=source.device)
+    loops = weight.new_ones(targets)
+    if own == 0:
         loop = source == target
         loops = loops.index_add(0, target[loop], weight[loop])
         source, target, weight = source[~loop], target[~loop], weight[~loop]
-    offset = 0 if targets is None else sources
     degree = loops.index_add(0, target, weight)
     if norm == "symmetric":
-        if targets is not None:
-            raise InputError("A bipartite graph has no symmetric adjacency; use norm='mean'.")
         root = degree.sqrt()
-        weight, loops = weight / root[source] / root[target], loops / degree
+        weight = weight / root[source] / root[target]
     else:
-        weight, loops = weight / degree[target], loops / degree
-    return Edges(
-        torch.stack([torch.cat([source, node + offset]), torch.cat([target, node])]),
-        torch.cat([weight, loops]),
-        (offset + node.numel(), node.numel()),
-        offset,
-    )
+        weight = weight / degree[target]
+    ends = torch.stack([torch.cat([source, node + own]), torch.cat([target, node])])
+    return Edges(ends, torch.cat([weight, loops / degree]), nodes)
 
 
 def normalized_adjacency(
@@ -201,4 +181,4 @@ def normalized_adjacency(
     if num_nodes is None:
         num_nodes = number_of_nodes(graph, edges)
     check_edges(edges, weight, num_nodes, num_nodes)
-    return normalize(edges, weight, num_nodes, dtype=dtype or torch.get_default_dtype()).matrix()
+    return normalize(edges, weight, Nodes(num_nodes, num_nodes), dtype or torch.get_default_dtype()).matrix()

@@ -15,6 +15,7 @@ from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.adjacency import (
     Edges,
+    Nodes,
     check_edges,
     check_undirected,
     normalize,
@@ -25,9 +26,6 @@ from hypergraph.nn.adjacency import (
 from hypergraph.nn.inputs import check_finite, check_points
 from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
-
-# The numbers of source nodes, and of target nodes where these are others and known.
-Sizes = tuple[int, int | None]
 
 
 class HGCNConv(MessagePassing):
@@ -153,14 +151,12 @@ class HGCNConv(MessagePassing):
                 encoder no point is formed. Such an x may be sparse.
         """
         self._check_flow(self.flow)
-        source, target = x if isinstance(x, tuple) else (x, None)
-        fc, act, space, out_space = self.fc, self.act, self.space, self.out_space
-        h = fc(source if tangent else self._logarithm(source), tangent=True)
-        if target is not None:
-            h = torch.cat([h, fc(target if tangent else self._logarithm(target), tangent=True)])
-        own = target is not None or not isinstance(x, tuple)
-        sizes = self._sizes(source, target, own, size)
-        u = act(self._aggregate(h, self._graph(edge_index, edge_weight, sizes, own, h.dtype)))
+        act, space, out_space = self.act, self.space, self.out_space
+        parts = [part for part in (x if isinstance(x, tuple) else (x,)) if part is not None]
+        h = [self.fc(part if tangent else self._logarithm(part), tangent=True) for part in parts]
+        nodes = _nodes(x, size)
+        graph = self._graph(edge_index, edge_weight, nodes, h[0].dtype)
+        u = act(self._aggregate(h[0] if len(h) == 1 else torch.cat(h), graph))
         if not tangent:
             return out_space.exp0(u)
         # a mean of bounded vectors is bounded, and ReLU shortens it
@@ -189,60 +185,35 @@ class HGCNConv(MessagePassing):
                 f"edge_index.flip(0), or the transposed adjacency, instead."
             )
 
-    def _sizes(self, source: Any, target: Any, own: bool, size: Any) -> Sizes:
-        found = source.size(0), None if target is None else target.size(0)
-        if size is None:
-            return found
-        sources, targets = found[0], found[0] if own and target is None else found[1]
-        if size[0] != sources or (targets is not None and size[1] != targets):
-            raise InputError(
-                f"size says {size[0]} source and {size[1]} target nodes, but there are features for "
-                f"{sources} and {targets or size[1]}; pass the numbers of rows of x."
-            )
-        return sources, found[1] if own else size[1]
-
     def _graph(
-        self, edge_index: Any, edge_weight: Tensor | None, sizes: Sizes, own: bool, dtype: torch.dtype
+        self, graph: Any, edge_weight: Tensor | None, nodes: Nodes, dtype: torch.dtype
     ) -> SparseMatrix | Edges:
         """The normalised graph: a matrix for the fast path, else edges."""
-        learns = weights_learn(edge_index, edge_weight)
+        learns = weights_learn(graph, edge_weight)
         single = self.attention or bool(self.explain) or not self.fuse or learns
-        if isinstance(edge_index, SparseMatrix):
-            return self._as_given(edge_index, sizes, own, single)
+        if isinstance(graph, SparseMatrix):
+            rows, columns = graph.shape
+            if columns != nodes.rows or nodes.targets not in (None, rows):
+                raise InputError(
+                    f"The adjacency is {rows} x {columns}, but there are {nodes.rows} rows of features; use "
+                    f"normalized_adjacency(edge_index, num_nodes={nodes.rows})."
+                )
+            return Edges(*graph.edges(), nodes._replace(targets=rows)) if single else graph
 
         def make() -> SparseMatrix | Edges:
-            edges = self._normalize(edge_index, edge_weight, sizes, own, dtype)
+            edge_index, weight = to_edges(graph, edge_weight)
+            found = nodes
+            if nodes.targets is None:
+                found = nodes._replace(targets=number_of_nodes(graph, edge_index[1]))
+            check_edges(edge_index, weight, found.sources, found.targets)
+            if self.undirected:
+                check_undirected(edge_index, found.sources)
+            edges = normalize(edge_index, weight, found, dtype, self.norm)
             return edges if single else edges.matrix()
 
-        if not self.cached or learns or not isinstance(edge_index, Tensor):
+        if not self.cached or learns or not isinstance(graph, Tensor):
             return make()
-        return self._memo(make, edge_index, edge_weight, *sizes, own, single, dtype)
-
-    def _normalize(
-        self, graph: Any, edge_weight: Tensor | None, sizes: Sizes, own: bool, dtype: torch.dtype
-    ) -> Edges:
-        edge_index, edge_weight = to_edges(graph, edge_weight)
-        sources, targets = sizes
-        if not own and targets is None:
-            targets = number_of_nodes(graph, edge_index[1])
-        check_edges(edge_index, edge_weight, sources, sources if targets is None else targets)
-        if self.undirected:
-            check_undirected(edge_index, sources)
-        return normalize(edge_index, edge_weight, sources, targets, own=own, dtype=dtype, norm=self.norm)
-
-    def _as_given(self, matrix: SparseMatrix, sizes: Sizes, own: bool, single: bool) -> SparseMatrix | Edges:
-        sources, targets = sizes
-        columns = sources + (targets or 0 if own else 0)
-        rows = sources if own and targets is None else targets
-        if matrix.shape[1] != columns or (rows is not None and matrix.shape[0] != rows):
-            raise InputError(
-                f"The adjacency is {matrix.shape[0]} x {matrix.shape[1]}, but there are {columns} rows of "
-                f"features; use normalized_adjacency(edge_index, num_nodes={columns})."
-            )
-        if not single:
-            return matrix
-        first = (0 if targets is None else sources) if own else None
-        return Edges(*matrix.edges(), (columns, matrix.shape[0]), first)
+        return self._memo(make, graph, edge_weight, *nodes, single, dtype)
 
     def _aggregate(self, u: Tensor, graph: SparseMatrix | Edges) -> Tensor:
         if self.attention and isinstance(graph, Edges):
@@ -254,7 +225,9 @@ class HGCNConv(MessagePassing):
     def _sum(self, x: Tensor, graph: SparseMatrix | Edges) -> Tensor:
         if isinstance(graph, SparseMatrix):
             return self.message_and_aggregate(graph, x)
-        return self.propagate(graph.edge_index, x=x, norm=graph.weight, size=graph.size)
+        return self.propagate(
+            graph.edge_index, x=x, norm=graph.weight, size=(graph.nodes.rows, graph.nodes.targets)
+        )
 
     def message(self, x_j: Tensor, norm: Tensor) -> Tensor:
         return norm.unsqueeze(-1) * x_j
@@ -264,15 +237,31 @@ class HGCNConv(MessagePassing):
 
     def _attention(self, u: Tensor, graph: Edges) -> Tensor:
         """The softmax over the messages to a node, weighted by the edges."""
-        if graph.own is None:
+        own = graph.nodes.own
+        if own is None:
             raise InputError("Attention needs the features of the target nodes: pass x as (source, target).")
         source, target = graph.edge_index
         score = u @ self.att.T
-        score = F.leaky_relu(score[:, 0][source] + score[:, 1][graph.own + target], 0.2)
-        return softmax(score + graph.weight.log(), target, num_nodes=graph.size[1])
+        score = F.leaky_relu(score[:, 0][source] + score[:, 1][own + target], 0.2)
+        return softmax(score + graph.weight.log(), target, num_nodes=graph.nodes.targets)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.space})"
+
+
+def _nodes(x: Any, size: tuple[int, int] | None) -> Nodes:
+    """The nodes of a convolution of x, which is one matrix or a pair of them."""
+    source, target = x if isinstance(x, tuple) else (x, x)
+    sources, targets = source.size(0), None if target is None else target.size(0)
+    if size is not None:
+        if size[0] != sources or targets not in (None, size[1]):
+            raise InputError(
+                f"size says {size[0]} source and {size[1]} target nodes, but there are features for "
+                f"{sources} and {size[1] if targets is None else targets}; pass the numbers of rows of x."
+            )
+        targets = size[1]
+    own = None if target is None else sources if isinstance(x, tuple) else 0
+    return Nodes(sources, targets, own)
 
 
 class HGCNPropagation(HGCNConv):

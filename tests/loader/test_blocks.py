@@ -10,7 +10,7 @@ from torch_geometric.sampler import NodeSamplerInput
 from hypergraph.loader import NeighborSampler
 from hypergraph.loader.blocks import blocks, degrees
 from hypergraph.nn import GCN, HGCN, make_space
-from hypergraph.nn.adjacency import normalize
+from hypergraph.nn.adjacency import Nodes, normalize
 
 NODES = 60
 SEEDS = torch.tensor([7, 3, 41, NODES - 1])  # the last node has no edge
@@ -65,7 +65,7 @@ def test_all_neighbours_give_the_points_of_the_whole_graph(cls, norm, model, res
 def test_the_mean_over_draws_is_the_matrix_of_the_graph(norm, weighted):
     _, edges, weight, _ = graph()
     weight = weight if weighted else None
-    made = normalize(edges, weight, NODES, dtype=torch.float64, norm=norm)
+    made = normalize(edges, weight, Nodes(NODES, NODES), torch.float64, norm)
     whole = torch.zeros(NODES, NODES, dtype=torch.float64)
     whole[made.edge_index[1], made.edge_index[0]] = made.weight
     total, square = torch.zeros(2, len(SEEDS), NODES, dtype=torch.float64)

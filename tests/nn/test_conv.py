@@ -19,7 +19,7 @@ from hypergraph.geometry import lorentz as lorentz_model
 from hypergraph.geometry.kernels import dispatch
 from hypergraph.geometry.kernels.dispatch import definitions_only
 from hypergraph.nn import HGCNConv, make_head, normalized_adjacency
-from hypergraph.nn.adjacency import normalize, to_edges
+from hypergraph.nn.adjacency import Nodes, normalize, to_edges
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
 NODES, IN, OUT = 20, 6, 4
@@ -433,7 +433,7 @@ def test_normalized_adjacency() -> None:
     matrix = normalized_adjacency(edge_index, num_nodes=NODES)
     assert isinstance(matrix, SparseMatrix)
     torch.testing.assert_close(matrix.csr.to_dense(), dense(edge_index))
-    found = normalize(*to_edges(edge_index), NODES, dtype=torch.float64)
+    found = normalize(*to_edges(edge_index), Nodes(NODES, NODES), torch.float64)
     assert found.edge_index[:, -NODES:].tolist() == [list(range(NODES))] * 2, "loops come last"
     assert normalized_adjacency(torch.tensor([[0], [1]])).shape == (2, 2)
     assert normalized_adjacency(torch.empty(2, 0, dtype=torch.long)).shape == (0, 0)

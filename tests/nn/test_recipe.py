@@ -15,7 +15,7 @@ from hypergraph.errors import InputError
 from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space
 from hypergraph.loader import layerwise
 from hypergraph.nn import BFC, BMLR, GCN, HGCN, HNN, MLP, LorentzFC, PoincareMLR, make_space
-from hypergraph.nn.adjacency import normalize
+from hypergraph.nn.adjacency import Nodes, normalize
 from hypergraph.nn.registry import FCS, make_fc
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
@@ -33,7 +33,7 @@ def graph() -> tuple[Tensor, Tensor]:
 
 
 def matrix(edges: Tensor, norm: str) -> Tensor:
-    made = normalize(edges, None, NODES, dtype=torch.float64, norm=norm)
+    made = normalize(edges, None, Nodes(NODES, NODES), torch.float64, norm)
     return torch.zeros(NODES, NODES).index_put((made.edge_index[1], made.edge_index[0]), made.weight)
 
 
@@ -44,7 +44,7 @@ def test_symmetric_weights_are_those_of_a_gcn() -> None:
     assert torch.allclose(matrix(edges, "symmetric"), expected)
     assert torch.allclose(matrix(edges, "mean").sum(1), torch.ones(NODES))
     with pytest.raises(InputError, match="bipartite graph has no symmetric adjacency"):
-        normalize(edges, None, NODES, NODES, norm="symmetric")
+        normalize(edges, None, Nodes(NODES, NODES, NODES), torch.float64, "symmetric")
 
 
 @pytest.mark.parametrize("norm", ["mean", "symmetric"])
