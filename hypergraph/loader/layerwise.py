@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from hypergraph.errors import InputError
 from hypergraph.loader.blocks import degrees
+from hypergraph.nn.conv import AsItIs
 from hypergraph.nn.encoders import GCN, HGCN
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
@@ -88,17 +89,10 @@ def _summed(bias: Tensor | None, act: Any, h: Tensor, matrix: Tensor) -> Tensor:
     return act(total if bias is None else total + bias)
 
 
-class _Done(nn.Module):
-    """In the place of a linear layer whose work is done."""
-
-    def forward(self, x: Tensor, *, tangent: bool = False) -> Tensor:
-        return x
-
-
 @contextmanager
 def _standing_in(module: nn.Module, name: str) -> Iterator[None]:
     own = getattr(module, name)
-    setattr(module, name, _Done())
+    setattr(module, name, AsItIs())
     try:
         yield
     finally:

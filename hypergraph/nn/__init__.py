@@ -11,24 +11,22 @@ if TYPE_CHECKING:
     from hypergraph.geometry.numerics import clip
     from hypergraph.nn.activation import Activation
     from hypergraph.nn.adjacency import normalized_adjacency
-    from hypergraph.nn.conv import HGCNConv
+    from hypergraph.nn.conv import HeteroConv, HGCNConv
     from hypergraph.nn.decoders import FermiDirac
     from hypergraph.nn.encoders import GCN, HGCN, HNN, MLP
     from hypergraph.nn.genome import GenomeCNN
     from hypergraph.nn.heads import BMLR, GaneaMLR, LorentzMLR, PoincareMLR, PseudoBusemannMLR, TangentMLR
-    from hypergraph.nn.hetero import HeteroConv
     from hypergraph.nn.linear import BFC, LorentzFC, PoincareFC, TangentLinear
     from hypergraph.nn.vision import ResNet18
 
 _FILES = {
     "activation": "Activation",
     "adjacency": "normalized_adjacency",
-    "conv": "HGCNConv",
+    "conv": "HGCNConv HeteroConv",
     "decoders": "FermiDirac",
     "encoders": "GCN HGCN HNN MLP",
     "genome": "GenomeCNN",
     "heads": "BMLR GaneaMLR LorentzMLR PoincareMLR PseudoBusemannMLR TangentMLR",
-    "hetero": "HeteroConv",
     "linear": "BFC LorentzFC PoincareFC TangentLinear",
     "vision": "ResNet18",
 }

@@ -133,16 +133,29 @@ def check_undirected(edge_index: Tensor, num_nodes: int) -> None:
 
 
 def normalize(
-    edge_index: Tensor, edge_weight: Tensor | None, nodes: Nodes, dtype: torch.dtype, norm: str = "mean"
+    graph: Any,
+    edge_weight: Tensor | None,
+    nodes: Nodes,
+    dtype: torch.dtype,
+    norm: str = "mean",
+    *,
+    undirected: bool = False,
 ) -> Edges:
     r"""The edges of :math:`D^{-1}(A + I)`, or :math:`D^{-1/2}(A + I)D^{-1/2}` where ``norm`` is
     ``"symmetric"``, those of I last; differentiable in the weights.
 
     A loop in the graph is added to that of I, so every node has one.
     """
-    (source, target), (_, targets, own) = edge_index, nodes
+    edge_index, edge_weight = to_edges(graph, edge_weight)
+    if nodes.targets is None:
+        nodes = nodes._replace(targets=number_of_nodes(graph, edge_index[1]))
+    sources, targets, own = nodes
+    check_edges(edge_index, edge_weight, sources, targets)
+    if undirected:
+        check_undirected(edge_index, sources)
     if norm == "symmetric" and own != 0:
         raise InputError("A bipartite graph has no symmetric adjacency; use norm='mean'.")
+    source, target = edge_index
     weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
     if own is None:
         degree = weight.new_zeros(targets).index_add(0, target, weight)
@@ -180,5 +193,4 @@ def normalized_adjacency(
     edges, weight = to_edges(graph, edge_weight)
     if num_nodes is None:
         num_nodes = number_of_nodes(graph, edges)
-    check_edges(edges, weight, num_nodes, num_nodes)
     return normalize(edges, weight, Nodes(num_nodes, num_nodes), dtype or torch.get_default_dtype()).matrix()

@@ -1,30 +1,23 @@
-"""The hyperbolic graph convolution, as a PyG message-passing layer."""
+"""The hyperbolic graph convolution, as a PyG message-passing layer, for one type of edges and for several."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch_geometric.nn import HeteroConv as PyGHeteroConv
 from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import softmax
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import Act, resolve_activation
-from hypergraph.nn.adjacency import (
-    Edges,
-    Nodes,
-    check_edges,
-    check_undirected,
-    normalize,
-    number_of_nodes,
-    to_edges,
-    weights_learn,
-)
-from hypergraph.nn.inputs import check_finite, check_points
+from hypergraph.nn.adjacency import Edges, Nodes, normalize, weights_learn
 from hypergraph.nn.registry import as_space, make_fc
+from hypergraph.nn.shared import check_finite, check_points
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
 
@@ -105,15 +98,11 @@ class HGCNConv(MessagePassing):
             )
         self._check_flow(options.pop("flow", "source_to_target"))
         super().__init__(aggr="sum")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
+        self.in_channels, self.out_channels = in_channels, out_channels
         self.space = space = as_space(space)
         self.out_space = space if out_space is None else as_space(out_space)
-        self.cached = cached
-        self.aggregation = aggregation
-        self.attention = attention
-        self.undirected = undirected
-        self.norm = norm
+        self.cached, self.undirected = cached, undirected
+        self.aggregation, self.attention, self.norm = aggregation, attention, norm
         self.fc = make_fc(fc, in_channels, out_channels, space, bias=bias, dropout=dropout, **options)
         self.act = resolve_activation(act)
         if isinstance(act, str) and type(self.act) is nn.ReLU:
@@ -142,29 +131,23 @@ class HGCNConv(MessagePassing):
         """The points of the target nodes.
 
         Args:
-            x: points, or a pair of them for source and target nodes.
-            edge_index: the graph.
-            edge_weight: one weight an edge.
             size: the numbers of source and target nodes; by default what x and a sparse adjacency say, and
                 for ``(x, None)`` with an ``edge_index`` one more than the largest target in it.
             tangent: x and the result are the logarithms of points at the origin: between the layers of an
                 encoder no point is formed. Such an x may be sparse.
         """
         self._check_flow(self.flow)
-        act, space, out_space = self.act, self.space, self.out_space
         parts = [part for part in (x if isinstance(x, tuple) else (x,)) if part is not None]
         h = [self.fc(part if tangent else self._logarithm(part), tangent=True) for part in parts]
-        nodes = _nodes(x, size)
-        graph = self._graph(edge_index, edge_weight, nodes, h[0].dtype)
-        u = act(self._aggregate(h[0] if len(h) == 1 else torch.cat(h), graph))
+        graph = self._graph(edge_index, edge_weight, _nodes(x, size), h[0].dtype)
+        u = self.act(self._aggregate(h[0] if len(h) == 1 else torch.cat(h), graph))
         if not tangent:
-            return out_space.exp0(u)
-        # a mean of bounded vectors is bounded, and ReLU shortens it
+            return self.out_space.exp0(u)
         mean = self.aggregation == "tangent" and self.norm == "mean"
         mean = mean and not isinstance(edge_index, SparseMatrix)
-        if mean and out_space is space and isinstance(act, (nn.ReLU, nn.Identity)):
-            return u
-        return out_space.bound0(u)
+        if mean and self.out_space is self.space and isinstance(self.act, (nn.ReLU, nn.Identity)):
+            return u  # a mean of bounded vectors is bounded, and ReLU shortens it
+        return self.out_space.bound0(u)
 
     def _logarithm(self, x: Any) -> Tensor:
         """The logarithms of points that were checked."""
@@ -201,14 +184,7 @@ class HGCNConv(MessagePassing):
             return Edges(*graph.edges(), nodes._replace(targets=rows)) if single else graph
 
         def make() -> SparseMatrix | Edges:
-            edge_index, weight = to_edges(graph, edge_weight)
-            found = nodes
-            if nodes.targets is None:
-                found = nodes._replace(targets=number_of_nodes(graph, edge_index[1]))
-            check_edges(edge_index, weight, found.sources, found.targets)
-            if self.undirected:
-                check_undirected(edge_index, found.sources)
-            edges = normalize(edge_index, weight, found, dtype, self.norm)
+            edges = normalize(graph, edge_weight, nodes, dtype, self.norm, undirected=self.undirected)
             return edges if single else edges.matrix()
 
         if not self.cached or learns or not isinstance(graph, Tensor):
@@ -265,23 +241,17 @@ def _nodes(x: Any, size: tuple[int, int] | None) -> Nodes:
 
 
 class HGCNPropagation(HGCNConv):
-    """The aggregation of :class:`HGCNConv` alone: without a linear layer, a bias or an activation.
-
-    Args:
-        channels: the dimension of the space.
-        space: the space of the points.
-        **options: those of :class:`HGCNConv` that say how messages are aggregated.
-    """
+    """The aggregation of :class:`HGCNConv` alone: without a linear layer, a bias or an activation."""
 
     def __init__(self, channels: int, space: Space, **options: Any) -> None:
         super().__init__(channels, channels, space, act=None, bias=False, **options)
-        self.fc = _Same()
+        self.fc = AsItIs()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.space})"
 
 
-class _Same(nn.Module):
+class AsItIs(nn.Module):
     """In the place of a linear layer: the logarithms as they are."""
 
     def reset_parameters(self) -> None:
@@ -289,3 +259,55 @@ class _Same(nn.Module):
 
     def forward(self, x: Tensor, *, tangent: bool = False) -> Tensor:
         return x
+
+
+class HeteroConv(PyGHeteroConv):
+    r"""PyG's ``HeteroConv`` for :class:`HGCNConv`: where several types of edges meet in a node, their points
+    are brought together by a mean of the space.
+
+    PyG's own ``aggr="sum"`` adds points coordinate by coordinate, and what comes out is not on the model.
+
+    Args:
+        convs: an :class:`HGCNConv` for each type of edge; those that end in one type of node share their
+            ``out_space``.
+        aggr: ``"tangent"``, the mean in the tangent space at the origin, or ``"centroid"``, the Lorentzian
+            centroid.
+
+    Shapes:
+        - **input:** as PyG's: a dictionary of points for each type of node, one of graphs for each type of
+          edge
+        - **output:** a dictionary of points for each type of node
+
+    >>> ball, edges = PoincareBall(K=-1.0), ("paper", "cites", "paper")
+    >>> conv = HeteroConv({edges: HGCNConv(4, 2, ball)})
+    >>> conv({"paper": torch.zeros(3, 4)}, {edges: torch.tensor([[0, 1], [1, 2]])})["paper"].shape
+    torch.Size([3, 2])
+    """
+
+    def __init__(self, convs: Mapping[tuple[str, str, str], HGCNConv], aggr: str = "tangent") -> None:
+        if aggr not in ("tangent", "centroid"):
+            raise InputError(
+                f"Points are not combined by coordinates (aggr={aggr!r}); use 'tangent' or 'centroid'."
+            )
+        spaces: dict[str, Any] = {}
+        for (_, _, node), conv in convs.items():
+            if spaces.setdefault(node, conv.out_space) is not conv.out_space:
+                raise InputError(
+                    f"The convolutions that end in '{node}' must share one space: give them one out_space."
+                )
+        super().__init__(dict(convs), aggr=None)
+        self.aggregation = aggr
+        self._spaces = spaces
+
+    def forward(self, *args_dict: Any, **kwargs_dict: Any) -> dict[str, Tensor]:
+        """The points of every type of node: see PyG's ``HeteroConv``."""
+        out = {}
+        for node, x in super().forward(*args_dict, **kwargs_dict).items():
+            space = self._spaces[node]
+            if x.size(1) == 1:
+                out[node] = x.squeeze(1)
+            elif self.aggregation == "centroid":
+                out[node] = space.centroid(x)
+            else:
+                out[node] = space.exp0(space.log0(x).mean(1))
+        return out

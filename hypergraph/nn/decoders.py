@@ -35,9 +35,7 @@ class FermiDirac(nn.Module):
         super().__init__()
         if t <= 0:
             raise ValueError(f"the temperature t must be above 0, got {t}")
-        self.space = as_space(space)
-        self.r = r
-        self.t = t
+        self.space, self.r, self.t = as_space(space), r, t
 
     def forward(self, z: Tensor, edge_index: Tensor) -> Tensor:
         source, target = edge_index

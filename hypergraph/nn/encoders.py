@@ -20,8 +20,8 @@ from hypergraph.geometry.space import Euclidean, Space
 from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.adjacency import check_edges, to_edges
 from hypergraph.nn.conv import HGCNConv, HGCNPropagation
-from hypergraph.nn.inputs import ShowsArguments, check_finite, check_probabilities
 from hypergraph.nn.registry import as_space, make_fc
+from hypergraph.nn.shared import ShowsArguments, check_finite, check_probabilities
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
 Features = Tensor | SparseMatrix
@@ -91,13 +91,8 @@ class Encoder(ShowsArguments):
         self.space = Euclidean() if space is None else as_space(space)
         if self.flat and not self.space.flat:
             raise InputError(f"{name} is a Euclidean baseline: its space is Euclidean().")
-        self.in_channels = in_channels
-        self.hidden_channels = hidden_channels
-        self.num_layers = num_layers
-        self.fc = fc
-        self.act = act
-        self.dropout = dropout
-        self.propagate = propagate
+        self.in_channels, self.hidden_channels, self.num_layers = in_channels, hidden_channels, num_layers
+        self.fc, self.act, self.dropout, self.propagate = fc, act, dropout, propagate
         self.first = _First(self.space, in_channels, clip, feature_dropout)
         self.between = _Between(self.space, residual, hidden_dropout) if residual or hidden_dropout else None
         widths = [in_channels] + [hidden_channels] * num_layers
@@ -128,10 +123,8 @@ class Encoder(ShowsArguments):
         return u if self.between is None else self.between(u, before)
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.in_channels}, {self.hidden_channels}, "
-            f"num_layers={self.num_layers}, {self.space})"
-        )
+        sizes = f"{self.in_channels}, {self.hidden_channels}, num_layers={self.num_layers}"
+        return f"{type(self).__name__}({sizes}, {self.space})"
 
 
 class _Step(nn.Module):
@@ -158,9 +151,7 @@ class _First(_Step):
 
     def __init__(self, space: Space, in_channels: int, clip: float | None, dropout: float) -> None:
         super().__init__(space)
-        self.in_channels = in_channels
-        self.clip = clip
-        self.dropout = dropout
+        self.in_channels, self.clip, self.dropout = in_channels, clip, dropout
         self.memo = Memo()
 
     def forward(self, x: Features) -> Tensor | SparseRows:
@@ -212,8 +203,7 @@ class _Between(_Step):
 
     def __init__(self, space: Space, residual: bool, dropout: float) -> None:
         super().__init__(space)
-        self.residual = residual
-        self.dropout = dropout
+        self.residual, self.dropout = residual, dropout
 
     def forward(self, u: Tensor, before: Any) -> Tensor:
         if self.residual and isinstance(before, Tensor) and before.size(1) == u.size(1):
@@ -265,13 +255,10 @@ class HGCN(Encoder):
             )
         u = self.first(x)
         for i, conv in enumerate(self.layers):
-            before = u
-            if isinstance(edge_index, list):
-                u = conv((u, None), edge_index[i], tangent=True)
-            else:
-                u = conv(u, edge_index, edge_weight, tangent=True)
-            if i < self.num_layers:
-                u = self.after(u, before)
+            matrices = isinstance(edge_index, list)
+            given = ((u, None), edge_index[i]) if matrices else (u, edge_index, edge_weight)
+            out = conv(*given, tangent=True)
+            u = self.after(out, u) if i < self.num_layers else out
         return self.last(u)
 
 

@@ -12,9 +12,8 @@ from torch import Tensor, nn
 
 from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
-from hypergraph.nn.directions import Directed
-from hypergraph.nn.inputs import check_channels, check_points
 from hypergraph.nn.registry import as_space
+from hypergraph.nn.shared import Directed, check_channels, check_points
 
 
 class _Head(nn.Module):
@@ -23,9 +22,7 @@ class _Head(nn.Module):
     def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
         super().__init__()
         check_channels(in_channels=in_channels, num_classes=num_classes)
-        self.in_channels = in_channels
-        self.num_classes = num_classes
-        self.space = as_space(space)
+        self.in_channels, self.num_classes, self.space = in_channels, num_classes, as_space(space)
         self.weight = nn.Parameter(torch.empty(num_classes, in_channels))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -44,7 +41,8 @@ class _Scaled(Directed, _Head):
 
     def __init__(self, in_channels: int, num_classes: int, space: Space, *, magnitude: str = "free") -> None:
         super().__init__(in_channels, num_classes, space)
-        self.direct(magnitude)
+        self.magnitude = magnitude
+        self.add_parameters()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

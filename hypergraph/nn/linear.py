@@ -15,9 +15,8 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import distance_limit, raised, unit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.activation import Act, resolve_activation
-from hypergraph.nn.directions import Directed
-from hypergraph.nn.inputs import ShowsArguments, check_channels, check_points, check_probabilities
 from hypergraph.nn.registry import as_space
+from hypergraph.nn.shared import Directed, ShowsArguments, check_channels, check_points, check_probabilities
 from hypergraph.sparse import SparseRows
 
 Rows = Tensor | SparseRows
@@ -36,10 +35,8 @@ class _Linear(ShowsArguments):
         super().__init__()
         check_channels(in_channels=in_channels, out_channels=out_channels)
         check_probabilities(dropout=dropout)
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.space = as_space(space)
-        self.dropout = dropout
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.space, self.dropout = as_space(space), dropout
         self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
         self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
         self.add_parameters()
@@ -57,13 +54,8 @@ class _Linear(ShowsArguments):
         return F.dropout(weight, self.dropout) if self.dropout > 0 and self.training else weight
 
     def forward(self, x: Rows, *, tangent: bool = False) -> Tensor:
-        """The points that the layer gives.
-
-        Args:
-            x: points.
-            tangent: x and the result are the logarithms of points at the origin: between the layers of an
-                encoder no point is formed. Such an x may be sparse.
-        """
+        """The points that the layer gives; with ``tangent`` these and x, which may be sparse, are logarithms
+        at the origin: between the layers of an encoder no point is formed."""
         space = self.space
         u = self.logarithm(check_points(x, space, self.in_channels, self, tangent), tangent)
         return u if tangent else space.exp0(u)
@@ -121,9 +113,6 @@ class _Directions(Directed, _Linear):
         self.magnitude = magnitude
         super().__init__(in_channels, out_channels, space, **kwargs)
 
-    def add_parameters(self) -> None:
-        self.direct(self.magnitude)
-
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/(2nm), zero offsets, as HNN++ does."""
         self.reset_directions((2 * self.in_channels * self.out_channels) ** -0.5)
@@ -141,10 +130,7 @@ class PoincareFC(_Directions):
 
     with :math:`u_k` the logits of :class:`~hypergraph.nn.heads.PoincareMLR`.
 
-    Arguments and shapes are those of :class:`TangentLinear`, and besides:
-
-    Args:
-        magnitude: as for :class:`BFC`.
+    Arguments and shapes are those of :class:`TangentLinear`, and ``magnitude`` is as for :class:`BFC`.
 
     >>> ball = PoincareBall(K=-1.0)
     >>> PoincareFC(16, 8, ball)(ball.lift(torch.randn(4, 16))).shape
@@ -286,23 +272,22 @@ class LorentzFC(_Linear):
         if self.bias is not None:
             self.bias = nn.Parameter(torch.empty(m + 1))
 
+    @torch.no_grad()
     def reset_parameters(self) -> None:
         """Uniform in 1/sqrt(m), blind to time at first, and lambda = 10, as HyboNet's graph code does.
 
         Its translation code has 0.02: there one step of Adam triples W x, and on Cora all points coincide
         after five.
         """
+        bound = self.out_channels**-0.5
         for weight in (self.weight, self.v):
-            bound = self.out_channels**-0.5
             nn.init.uniform_(weight, -bound, bound)
-            with torch.no_grad():
-                weight[:, 0] = 0
-        nn.init.zeros_(self.b)
-        nn.init.zeros_(self.b_prime)
-        nn.init.constant_(self.log_lambda, math.log(10))
+            weight[:, 0] = 0
+        self.b.zero_()
+        self.b_prime.zero_()
+        self.log_lambda.fill_(math.log(10))
         if self.bias is not None:
-            with torch.no_grad():
-                self.bias.copy_(self.space.origin(self.out_channels))
+            self.bias.copy_(self.space.origin(self.out_channels))
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         space, weight, v = self.space, self.dropped(self.weight), self.dropped(self.v)

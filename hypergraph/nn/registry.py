@@ -50,8 +50,7 @@ _TAKES = {
 
 
 def _load(module: str, cls: str) -> type[nn.Module]:
-    found: type[nn.Module] = getattr(importlib.import_module(f"hypergraph.nn.{module}"), cls)
-    return found
+    return getattr(importlib.import_module(f"hypergraph.nn.{module}"), cls)
 
 
 def _table(*entries: Entry) -> Mapping[str, Entry]:

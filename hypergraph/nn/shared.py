@@ -1,4 +1,4 @@
-"""What heads, layers and encoders share: signatures, checks of what comes in, the inverse of softplus."""
+"""What heads, layers and encoders share: signatures, checks of what comes in, directions with magnitudes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from numbers import Integral
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.kernels.dispatch import eager
-from hypergraph.geometry.numerics import raised
+from hypergraph.geometry.numerics import raised, unit
 from hypergraph.geometry.space import Space
 from hypergraph.sparse import SparseMatrix, SparseRows
 
@@ -27,12 +28,56 @@ class ShowsArguments(nn.Module):
         cls.__signature__ = inspect.Signature(sorted(shown, key=lambda value: value.kind))  # type: ignore
 
 
+class Directed(nn.Module):
+    """Unit directions v_k, those of the rows of ``weight``, magnitudes alpha_k > 0 and offsets b_k."""
+
+    weight: nn.Parameter
+    raw_alpha: nn.Parameter | None
+    magnitude: str
+
+    def add_parameters(self) -> None:
+        """Those beside ``weight``: magnitudes (``"free"``) or none (``"row"``), and offsets."""
+        if self.magnitude not in ("free", "row"):
+            raise InputError(f"Unknown magnitude '{self.magnitude}'; use 'free' or 'row'.")
+        count, free = self.weight.size(0), self.magnitude == "free"
+        self.register_parameter("raw_alpha", nn.Parameter(torch.empty(count)) if free else None)
+        self.b = nn.Parameter(torch.empty(count))
+
+    def reset_directions(self, std: float) -> None:
+        """Directions and magnitudes of normal vectors, zero offsets, as HNN++ does."""
+        nn.init.normal_(self.weight, std=std)
+        self.set_alpha(self.weight.norm(dim=-1))
+        nn.init.zeros_(self.b)
+
+    @torch.no_grad()
+    def set_alpha(self, alpha: Tensor) -> None:
+        """Give the magnitudes these values."""
+        if self.raw_alpha is None:
+            self.weight.mul_((alpha / self.weight.norm(dim=-1)).unsqueeze(-1))
+        else:  # the inverse of softplus, with neither end overflowing
+            self.raw_alpha.copy_(alpha + torch.log(-torch.expm1(-alpha)))
+
+    def alpha_of(self, weight: Tensor) -> Tensor:
+        """The magnitudes, where ``weight`` stands for this layer's."""
+        if self.raw_alpha is None:
+            return torch.linalg.vector_norm(raised(weight), dim=-1)
+        return F.softplus(raised(self.raw_alpha))
+
+    @property
+    def alpha(self) -> Tensor:
+        """The magnitudes, positive."""
+        return self.alpha_of(self.weight)
+
+    @property
+    def v(self) -> Tensor:
+        """The unit directions."""
+        return unit(self.weight)
+
+
 def check_points(x: Any, space: Space, n: int, layer: Any, tangent: bool = False) -> Any:
     """x, in single precision at least; an error where its last dimension is not that of the space, or where
     the first points that the layer sees are not on it."""
-    if isinstance(x, SparseRows) and x.size(-1) == n:
-        return x
-    if isinstance(x, torch.fx.Proxy):
+    if isinstance(x, torch.fx.Proxy) or (isinstance(x, SparseRows) and x.size(-1) == n):
         return x
     size = n if tangent else space.ambient(n)
     if x.size(-1) != size:
@@ -44,19 +89,15 @@ def check_points(x: Any, space: Space, n: int, layer: Any, tangent: bool = False
     if isinstance(x, Tensor) and x.layout != torch.strided:
         x = x.to_dense()  # points that space.lift() left sparse; encoders take features, and form none
     if not tangent and not layer.__dict__.get("_seen_points") and eager(x):
-        _check_lifted(x.detach(), space, layer)
+        points = x.detach()
+        off = ~space.contains(points, slack=0.1) & points.isfinite().all(-1)
+        if off.any():
+            raise InputError(
+                f"{layer} takes points, and row {int(off.flatten().nonzero()[0])} is not on its space: these "
+                f"look like features that were not lifted; use space.lift(x)."
+            )
         layer._seen_points = True
     return raised(x)
-
-
-def _check_lifted(x: Tensor, space: Space, layer: nn.Module) -> None:
-    off = ~space.contains(x, slack=0.1) & x.isfinite().all(-1)
-    if off.any():
-        row = int(off.flatten().nonzero()[0])
-        raise InputError(
-            f"{layer} takes points, and row {row} is not on its space: these look like features "
-            f"that were not lifted; use space.lift(x)."
-        )
 
 
 def check_channels(**channels: int) -> None:
@@ -84,8 +125,3 @@ def check_finite(x: Tensor | SparseMatrix) -> None:
     if not finite.all():
         row = int((~finite).nonzero()[0])
         raise InputError(f"The features of node {row} are not finite; clean or drop such rows first.")
-
-
-def softplus_inverse(y: Tensor) -> Tensor:
-    """The argument at which softplus is y > 0, with neither end overflowing."""
-    return y + torch.log(-torch.expm1(-y))
