@@ -76,7 +76,7 @@ def _gcn(encoder: GCN, features: Rows, graph: _Graph) -> Tensor:
 
 def _transformed(encoder: Any, linear: Any, features: Rows, u: Tensor | None, nodes: Tensor) -> Tensor:
     """What the linear layer of a convolution gives for some rows: of the features in the first, of u then."""
-    return linear(encoder.lift(features(nodes)) if u is None else u[nodes.to(u.device)])
+    return linear(encoder.first.lift(features(nodes)) if u is None else u[nodes.to(u.device)])
 
 
 def _convolved(conv: Any, h: Tensor, matrix: Tensor) -> Tensor:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.utils import is_sparse
 
@@ -26,9 +25,9 @@ class Nodes(NamedTuple):
     own: int | None = 0
 
     @property
-    def rows(self) -> int:
-        """The number of rows of messages."""
-        return self.sources if self.own is None else self.own + self.targets
+    def size(self) -> tuple[int, Any]:
+        """The number of rows of messages, and that of targets."""
+        return self.sources if self.own is None else self.own + self.targets, self.targets
 
 
 class Edges(NamedTuple):
@@ -40,33 +39,28 @@ class Edges(NamedTuple):
 
     def matrix(self) -> SparseMatrix:
         """One row for a target and one column for a sender; parallel edges are summed."""
-        columns, rows = self.nodes.rows, self.nodes.targets
+        columns, rows = self.nodes.size
         weight = self.weight.detach()
         numbers = weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.float64)
         if numbers and not torch.compiler.is_compiling():
             # SciPy counts where torch sorts: linear in the edges, also for the transpose
             source, target = self.edge_index.numpy()
             csr = sp.coo_matrix((weight.numpy(), (target, source)), (rows, columns)).tocsr()
-            csc = csr.tocsc()
+            both = (csr, (rows, columns)), (csr.tocsc(), (columns, rows))
             return SparseMatrix(
-                csr_tensor(csr.indptr, csr.indices, csr.data, (rows, columns)),
-                csr_tensor(csc.indptr, csc.indices, csc.data, (columns, rows)),
+                *(csr_tensor(made.indptr, made.indices, made.data, size) for made, size in both)
             )
         ends = self.edge_index.flip(0)
         coo = torch.sparse_coo_tensor(ends, weight, (rows, columns), check_invariants=False).coalesce()
         row, column = coo.indices()
-        crow = F.pad(row.bincount(minlength=rows).cumsum(0), (1, 0))
+        crow = torch.cat([row.new_zeros(1), row.bincount(minlength=rows).cumsum(0)])
         return SparseMatrix(csr_tensor(crow, column, coo.values(), (rows, columns)))
 
 
 def to_edges(graph: Any, edge_weight: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-    """``(edge_index, edge_weight)`` of any graph that PyG knows.
-
-    Args:
-        graph: an ``edge_index`` of shape ``(2, edges)``, a PyG ``EdgeIndex``, or a transposed adjacency (row
-            = target) as a ``torch.sparse`` tensor or a ``torch_sparse.SparseTensor``.
-        edge_weight: the weights that belong to an ``edge_index``.
-    """
+    """``(edge_index, edge_weight)`` of any graph that PyG knows: an ``edge_index`` of shape ``(2, edges)``,
+    weights beside it, an ``EdgeIndex``, or a transposed adjacency (row = target) as a ``torch.sparse`` tensor
+    or a ``torch_sparse.SparseTensor``."""
     if is_sparse(graph):
         if edge_weight is not None:
             raise InputError("A sparse adjacency holds its own weights; pass no edge_weight with it.")
@@ -133,30 +127,22 @@ def check_undirected(edge_index: Tensor, num_nodes: int) -> None:
 
 
 def normalize(
-    graph: Any,
-    edge_weight: Tensor | None,
-    nodes: Nodes,
-    dtype: torch.dtype,
-    norm: str = "mean",
-    *,
-    undirected: bool = False,
+    graph: Any, weight: Tensor | None, nodes: Nodes, dtype: torch.dtype, norm: str, undirected: bool = False
 ) -> Edges:
-    r"""The edges of :math:`D^{-1}(A + I)`, or :math:`D^{-1/2}(A + I)D^{-1/2}` where ``norm`` is
-    ``"symmetric"``, those of I last; differentiable in the weights.
-
-    A loop in the graph is added to that of I, so every node has one.
-    """
-    edge_index, edge_weight = to_edges(graph, edge_weight)
+    r"""The edges of :math:`D^{-1}(A + I)`, or where ``norm`` is ``"symmetric"`` of
+    :math:`D^{-1/2}(A + I)D^{-1/2}`, those of I last; differentiable in the weights. A loop in the graph is
+    added to that of I, so every node has one."""
+    edge_index, weight = to_edges(graph, weight)
     if nodes.targets is None:
         nodes = nodes._replace(targets=number_of_nodes(graph, edge_index[1]))
     sources, targets, own = nodes
-    check_edges(edge_index, edge_weight, sources, targets)
+    check_edges(edge_index, weight, sources, targets)
     if undirected:
         check_undirected(edge_index, sources)
     if norm == "symmetric" and own != 0:
         raise InputError("A bipartite graph has no symmetric adjacency; use norm='mean'.")
     source, target = edge_index
-    weight = torch.ones_like(source, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
+    weight = torch.ones_like(source, dtype=dtype) if weight is None else weight.to(dtype)
     if own is None:
         degree = weight.new_zeros(targets).index_add(0, target, weight)
         return Edges(edge_index, weight / degree[target].clamp_min(1e-30), nodes)
@@ -193,4 +179,5 @@ def normalized_adjacency(
     edges, weight = to_edges(graph, edge_weight)
     if num_nodes is None:
         num_nodes = number_of_nodes(graph, edges)
-    return normalize(edges, weight, Nodes(num_nodes, num_nodes), dtype or torch.get_default_dtype()).matrix()
+    dtype = dtype or torch.get_default_dtype()
+    return normalize(edges, weight, Nodes(num_nodes, num_nodes), dtype, "mean").matrix()

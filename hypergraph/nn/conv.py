@@ -10,12 +10,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import HeteroConv as PyGHeteroConv
 from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.inits import reset
 from torch_geometric.utils import softmax
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
-from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.adjacency import Edges, Nodes, normalize, weights_learn
+from hypergraph.nn.linear import Act, resolve_activation
 from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.nn.shared import check_finite, check_points
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
@@ -67,8 +68,6 @@ class HGCNConv(MessagePassing):
     torch.Size([3, 8])
     """
 
-    fc: Any
-
     def __init__(
         self,
         in_channels: int,
@@ -114,7 +113,7 @@ class HGCNConv(MessagePassing):
     def reset_parameters(self) -> None:
         """Initialise anew, and forget the adjacency."""
         super().reset_parameters()
-        self.fc.reset_parameters()
+        reset(self.fc)
         if self.attention:
             nn.init.xavier_uniform_(self.att)
         self._memo.clear()
@@ -128,14 +127,10 @@ class HGCNConv(MessagePassing):
         *,
         tangent: bool = False,
     ) -> Tensor:
-        """The points of the target nodes.
-
-        Args:
-            size: the numbers of source and target nodes; by default what x and a sparse adjacency say, and
-                for ``(x, None)`` with an ``edge_index`` one more than the largest target in it.
-            tangent: x and the result are the logarithms of points at the origin: between the layers of an
-                encoder no point is formed. Such an x may be sparse.
-        """
+        """The points of the target nodes; with ``tangent`` these and x, which may be sparse, are logarithms
+        at the origin: between the layers of an encoder no point is formed. ``size``, the numbers of source
+        and target nodes, is by default what x and a sparse adjacency say, and for ``(x, None)`` with an
+        ``edge_index`` one more than the largest target in it."""
         self._check_flow(self.flow)
         parts = [part for part in (x if isinstance(x, tuple) else (x,)) if part is not None]
         h = [self.fc(part if tangent else self._logarithm(part), tangent=True) for part in parts]
@@ -176,15 +171,16 @@ class HGCNConv(MessagePassing):
         single = self.attention or bool(self.explain) or not self.fuse or learns
         if isinstance(graph, SparseMatrix):
             rows, columns = graph.shape
-            if columns != nodes.rows or nodes.targets not in (None, rows):
+            count, targets = nodes.size
+            if columns != count or targets not in (None, rows):
                 raise InputError(
-                    f"The adjacency is {rows} x {columns}, but there are {nodes.rows} rows of features; use "
-                    f"normalized_adjacency(edge_index, num_nodes={nodes.rows})."
+                    f"The adjacency is {rows} x {columns}, but there are {count} rows of features; use "
+                    f"normalized_adjacency(edge_index, num_nodes={count})."
                 )
             return Edges(*graph.edges(), nodes._replace(targets=rows)) if single else graph
 
         def make() -> SparseMatrix | Edges:
-            edges = normalize(graph, edge_weight, nodes, dtype, self.norm, undirected=self.undirected)
+            edges = normalize(graph, edge_weight, nodes, dtype, self.norm, self.undirected)
             return edges if single else edges.matrix()
 
         if not self.cached or learns or not isinstance(graph, Tensor):
@@ -201,9 +197,7 @@ class HGCNConv(MessagePassing):
     def _sum(self, x: Tensor, graph: SparseMatrix | Edges) -> Tensor:
         if isinstance(graph, SparseMatrix):
             return self.message_and_aggregate(graph, x)
-        return self.propagate(
-            graph.edge_index, x=x, norm=graph.weight, size=(graph.nodes.rows, graph.nodes.targets)
-        )
+        return self.propagate(graph.edge_index, x=x, norm=graph.weight, size=graph.nodes.size)
 
     def message(self, x_j: Tensor, norm: Tensor) -> Tensor:
         return norm.unsqueeze(-1) * x_j
@@ -240,22 +234,8 @@ def _nodes(x: Any, size: tuple[int, int] | None) -> Nodes:
     return Nodes(sources, targets, own)
 
 
-class HGCNPropagation(HGCNConv):
-    """The aggregation of :class:`HGCNConv` alone: without a linear layer, a bias or an activation."""
-
-    def __init__(self, channels: int, space: Space, **options: Any) -> None:
-        super().__init__(channels, channels, space, act=None, bias=False, **options)
-        self.fc = AsItIs()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.in_channels}, {self.space})"
-
-
 class AsItIs(nn.Module):
     """In the place of a linear layer: the logarithms as they are."""
-
-    def reset_parameters(self) -> None:
-        """There are none."""
 
     def forward(self, x: Tensor, *, tangent: bool = False) -> Tensor:
         return x
@@ -296,8 +276,7 @@ class HeteroConv(PyGHeteroConv):
                     f"The convolutions that end in '{node}' must share one space: give them one out_space."
                 )
         super().__init__(dict(convs), aggr=None)
-        self.aggregation = aggr
-        self._spaces = spaces
+        self.aggregation, self._spaces = aggr, spaces
 
     def forward(self, *args_dict: Any, **kwargs_dict: Any) -> dict[str, Tensor]:
         """The points of every type of node: see PyG's ``HeteroConv``."""

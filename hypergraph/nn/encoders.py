@@ -17,9 +17,9 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import bound_factor
 from hypergraph.geometry.numerics import clip as clip_norm
 from hypergraph.geometry.space import Euclidean, Space
-from hypergraph.nn.activation import Act, resolve_activation
-from hypergraph.nn.adjacency import check_edges, to_edges
-from hypergraph.nn.conv import HGCNConv, HGCNPropagation
+from hypergraph.nn.adjacency import check_edges, to_edges, weights_learn
+from hypergraph.nn.conv import AsItIs, HGCNConv
+from hypergraph.nn.linear import Act, resolve_activation
 from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.nn.shared import ShowsArguments, check_finite, check_probabilities
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
@@ -59,7 +59,6 @@ class Encoder(ShowsArguments):
     layers: Any
     flat = False  # a Euclidean baseline
     uses_graph = False
-    own_acts = True  # and not those of its layers
 
     def __init__(
         self,
@@ -97,7 +96,7 @@ class Encoder(ShowsArguments):
         self.between = _Between(self.space, residual, hidden_dropout) if residual or hidden_dropout else None
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
-        if self.own_acts:
+        if not isinstance(self.layers[0], HGCNConv):  # which has its own
             self.acts = nn.ModuleList(resolve_activation(act) for _ in self.layers)
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
@@ -109,10 +108,6 @@ class Encoder(ShowsArguments):
         self.first.memo.clear()
         for layer in self.layers:
             layer.reset_parameters()
-
-    def lift(self, x: Features) -> Tensor | SparseRows:
-        """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
-        return self.first.lift(x)
 
     def dropped(self, u: Tensor) -> Tensor:
         """The output of a layer: with dropout in a baseline, where the layers themselves have none."""
@@ -163,7 +158,7 @@ class _First(_Step):
         return u
 
     def lift(self, x: Features) -> Tensor | SparseRows:
-        """See :meth:`Encoder.lift`."""
+        """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
         if torch.compiler.is_compiling():
             return self._lifted(x)
         if isinstance(x, SparseMatrix) or x.layout != torch.strided:
@@ -231,12 +226,14 @@ class HGCN(Encoder):
     """
 
     uses_graph = True
-    own_acts = False
 
     def __init__(self, *args: Any, norm: str = "mean", **kwargs: Any) -> None:
         super().__init__(*args, norm=norm, **kwargs)
         for _ in range(self.propagate):
-            self.layers.append(HGCNPropagation(self.hidden_channels, self.space, norm=norm, cached=True))
+            channels, space = self.hidden_channels, self.space
+            conv = HGCNConv(channels, channels, space, act=None, bias=False, norm=norm, cached=True)
+            conv.fc = AsItIs()
+            self.layers.append(conv)
         for conv in self.layers[1:]:
             conv._memo = self.layers[0]._memo  # one graph, normalised once
         self.last = _Last(self.space)
@@ -302,10 +299,6 @@ class _Linear(Linear):
 class _GCNConv(GCNConv):
     """PyG's layer, for sparse features and for a matrix that aggregates too."""
 
-    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
-        super().__init__(in_channels, out_channels, normalize=False, **options)
-        self.lin = _Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
-
     def forward(self, x: Any, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
         total = self.summed(self.lin(x), graph, edge_weight)
         return total if self.bias is None else total + self.bias
@@ -335,7 +328,9 @@ class GCN(Encoder):
         self._graph = Memo()
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
-        return _GCNConv(in_channels, out_channels, **options)
+        conv = _GCNConv(in_channels, out_channels, normalize=False, **options)
+        conv.lin = _Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+        return conv
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
@@ -363,6 +358,7 @@ class GCN(Encoder):
             check_edges(edges, weight, nodes, nodes)
             return gcn_norm(edges, weight, nodes, dtype=u.dtype)
 
-        learns = edge_weight is not None and edge_weight.requires_grad
-        keep = isinstance(graph, Tensor) and not learns and not torch.compiler.is_compiling()
-        return self._graph(make, graph, edge_weight, nodes) if keep else make()
+        keep = isinstance(graph, Tensor) and not torch.compiler.is_compiling()
+        if not keep or weights_learn(graph, edge_weight):
+            return make()
+        return self._graph(make, graph, edge_weight, nodes)

@@ -25,12 +25,9 @@ class _Head(nn.Module):
         self.in_channels, self.num_classes, self.space = in_channels, num_classes, as_space(space)
         self.weight = nn.Parameter(torch.empty(num_classes, in_channels))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.logits(check_points(x, self.space, self.in_channels, self))
-
-    def logits(self, x: Tensor) -> Tensor:
-        """The logits of points that were checked."""
-        raise NotImplementedError
+    def checked(self, x: Tensor) -> Tensor:
+        """x, where these are points of the space."""
+        return check_points(x, self.space, self.in_channels, self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.num_classes}, {self.space})"
@@ -75,8 +72,8 @@ class BMLR(_Scaled):
     torch.Size([4, 7])
     """
 
-    def logits(self, x: Tensor) -> Tensor:
-        return self.space.horospheres(x, self.weight, -self.alpha, self.b)
+    def forward(self, x: Tensor) -> Tensor:
+        return self.space.horospheres(self.checked(x), self.weight, -self.alpha, self.b)
 
 
 class PoincareMLR(_Scaled):
@@ -93,8 +90,8 @@ class PoincareMLR(_Scaled):
     torch.Size([4, 7])
     """
 
-    def logits(self, x: Tensor) -> Tensor:
-        return self.space.hyperplanes(x, self.weight, 2 * self.b, 2 * self.alpha)
+    def forward(self, x: Tensor) -> Tensor:
+        return self.space.hyperplanes(self.checked(x), self.weight, 2 * self.b, 2 * self.alpha)
 
 
 class _Offset(_Head):
@@ -130,8 +127,8 @@ class LorentzMLR(_Offset):
     torch.Size([4, 7])
     """
 
-    def logits(self, x: Tensor) -> Tensor:
-        return self.space.hyperplanes(x, self.weight, self.b)
+    def forward(self, x: Tensor) -> Tensor:
+        return self.space.hyperplanes(self.checked(x), self.weight, self.b)
 
 
 class _Placed(_Head):
@@ -163,8 +160,8 @@ class GaneaMLR(_Placed):
     torch.Size([4, 7])
     """
 
-    def logits(self, x: Tensor) -> Tensor:
-        return self.space.hyperplanes_through(x, self.point, self.weight)
+    def forward(self, x: Tensor) -> Tensor:
+        return self.space.hyperplanes_through(self.checked(x), self.point, self.weight)
 
 
 class PseudoBusemannMLR(_Placed):
@@ -182,8 +179,8 @@ class PseudoBusemannMLR(_Placed):
     torch.Size([4, 7])
     """
 
-    def logits(self, x: Tensor) -> Tensor:
-        return self.space.pseudo_busemann(x, self.point, self.weight)
+    def forward(self, x: Tensor) -> Tensor:
+        return self.space.pseudo_busemann(self.checked(x), self.point, self.weight)
 
 
 class TangentMLR(_Offset):
@@ -201,7 +198,7 @@ class TangentMLR(_Offset):
     torch.Size([4, 7])
     """
 
-    def logits(self, x: Tensor) -> Tensor:
-        u = self.space.log0(x)
+    def forward(self, x: Tensor) -> Tensor:
+        u = self.space.log0(self.checked(x))
         # autocast may run the product: what follows is no geometry
         return F.linear(u, raised(self.weight)).to(u.dtype) + raised(self.b)

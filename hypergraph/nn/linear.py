@@ -1,9 +1,9 @@
-"""Fully connected layers between hyperbolic spaces of one curvature."""
+"""Layers between hyperbolic spaces: fully connected ones, of one curvature, and activations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -14,14 +14,62 @@ from torch import Tensor, nn
 from hypergraph.errors import InputError
 from hypergraph.geometry.numerics import distance_limit, raised, unit
 from hypergraph.geometry.space import Space
-from hypergraph.nn.activation import Act, resolve_activation
 from hypergraph.nn.registry import as_space
 from hypergraph.nn.shared import Directed, ShowsArguments, check_channels, check_points, check_probabilities
 from hypergraph.sparse import SparseRows
 
-Rows = Tensor | SparseRows
+Act = str | Callable[[Tensor], Tensor] | None
 torch.fx.wrap("distance_limit")  # a tracer's stand-in has no dtype to compare, and no numbers to look at
 torch.fx.wrap("unit")
+
+
+def resolve_activation(act: Act) -> nn.Module:
+    """The activation of a name that PyG's resolver knows, a module as it is, the identity for ``None``."""
+    if act is None:
+        return nn.Identity()
+    if isinstance(act, nn.Module):
+        return act
+    from torch_geometric.nn.resolver import activation_resolver
+
+    try:
+        return activation_resolver(act)
+    except ValueError:
+        raise InputError(
+            f"Unknown activation '{act}'; use the name of one in torch.nn, such as 'relu', 'tanh' or 'elu'."
+        ) from None
+
+
+class Activation(nn.Module):
+    r"""An activation in the tangent space at the origin, :math:`\mathrm{Exp}_0(\phi(\mathrm{Log}_0(x)))`.
+
+    Args:
+        act: a name that PyG's resolver knows, or a module; ``None`` is the identity.
+        space: the space of the points that come in.
+        out_space: the space of the points that go out; by default the same. Both are of one dimension.
+
+    Shapes:
+        - **input:** points ``(..., space.ambient(n))``
+        - **output:** points ``(..., out_space.ambient(n))``
+
+    >>> ball = PoincareBall(K=-1.0)
+    >>> Activation("relu", ball)(ball.exp0(torch.tensor([-1.0, 0.0])))
+    tensor([0., 0.])
+    """
+
+    def __init__(self, act: Act, space: Space, out_space: Space | None = None) -> None:
+        super().__init__()
+        self.act, self.space = resolve_activation(act), as_space(space)
+        self.out_space = self.space if out_space is None else as_space(out_space)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.out_space is self.space and isinstance(self.act, nn.Identity):
+            return x
+        u = self.space.log0(x)
+        with torch.autocast(u.device.type, enabled=False):
+            return self.out_space.exp0(self.act(u))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.act}, {self.space})"
 
 
 class _Linear(ShowsArguments):
@@ -46,14 +94,15 @@ class _Linear(ShowsArguments):
         """Those of a layer besides the weight and the bias."""
 
     def reset_parameters(self) -> None:
-        """Initialise anew."""
-        raise NotImplementedError
+        """Initialise anew: the bias without effect."""
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
 
     def dropped(self, weight: Tensor) -> Tensor:
         """The weight with DropConnect."""
         return F.dropout(weight, self.dropout) if self.dropout > 0 and self.training else weight
 
-    def forward(self, x: Rows, *, tangent: bool = False) -> Tensor:
+    def forward(self, x: Tensor | SparseRows, *, tangent: bool = False) -> Tensor:
         """The points that the layer gives; with ``tangent`` these and x, which may be sparse, are logarithms
         at the origin: between the layers of an encoder no point is formed."""
         space = self.space
@@ -95,9 +144,8 @@ class TangentLinear(_Linear):
 
     def reset_parameters(self) -> None:
         """Xavier with gain sqrt(2) and a zero bias, as HGCN does."""
+        super().reset_parameters()
         nn.init.xavier_uniform_(self.weight, gain=math.sqrt(2))
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         u = x if tangent else self.space.log0(x)
@@ -115,9 +163,8 @@ class _Directions(Directed, _Linear):
 
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/(2nm), zero offsets, as HNN++ does."""
+        super().reset_parameters()
         self.reset_directions((2 * self.in_channels * self.out_channels) ** -0.5)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
 
 
 class PoincareFC(_Directions):
@@ -195,22 +242,17 @@ class BFC(_Directions):
     def reset_parameters(self) -> None:
         """As :class:`PoincareFC`; with ``init="data"`` the next batch in training initialises again."""
         super().reset_parameters()
-        self._set_initialised(self.init == "published")
-
-    def _set_initialised(self, value: bool) -> None:
-        self._initialised = value
-        self.initialised.fill_(value)
+        self._initialised = self.init == "published"
+        self.initialised.fill_(self._initialised)
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args)
         self._initialised = bool(self.initialised)
 
     @torch.no_grad()
-    def init_from(self, x: Rows, *, tangent: bool = False) -> None:
-        r"""Choose :math:`\alpha_k` and :math:`b_k` so that the responses to x have mean 0 and spread 1.
-
-        Where processes train together, x is the batches of all of them, so that they stay equal.
-        """
+    def init_from(self, x: Tensor | SparseRows, *, tangent: bool = False) -> None:
+        r"""Choose :math:`\alpha_k` and :math:`b_k` so that the responses to x have mean 0 and spread 1. Where
+        processes train together, x is the batches of all of them, so that they stay equal."""
         x = check_points(x, self.space, self.in_channels, self, tangent)
         values = -self.space.horospheres(x, self.weight, tangent=tangent).reshape(-1, self.out_channels)
         count = _sum_over_processes(torch.full_like(self.b, values.size(0)))
@@ -220,7 +262,8 @@ class BFC(_Directions):
         alpha = torch.where(spread > 1e-3, 1 / spread, self.alpha)
         self.set_alpha(alpha)
         self.b.copy_(-alpha * mean)
-        self._set_initialised(True)
+        self._initialised = True
+        self.initialised.fill_(True)
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         if self.training and not self._initialised and 0 not in x.shape:
@@ -274,11 +317,9 @@ class LorentzFC(_Linear):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Uniform in 1/sqrt(m), blind to time at first, and lambda = 10, as HyboNet's graph code does.
-
-        Its translation code has 0.02: there one step of Adam triples W x, and on Cora all points coincide
-        after five.
-        """
+        """Uniform in 1/sqrt(m), blind to time at first, and lambda = 10, as HyboNet's graph code does. Its
+        translation code has 0.02: there one step of Adam triples W x, and on Cora all points coincide after
+        five."""
         bound = self.out_channels**-0.5
         for weight in (self.weight, self.v):
             nn.init.uniform_(weight, -bound, bound)

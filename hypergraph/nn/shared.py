@@ -75,8 +75,7 @@ class Directed(nn.Module):
 
 
 def check_points(x: Any, space: Space, n: int, layer: Any, tangent: bool = False) -> Any:
-    """x, in single precision at least; an error where its last dimension is not that of the space, or where
-    the first points that the layer sees are not on it."""
+    """x, in single precision at least; an error where it or, at first, its points are not on the space."""
     if isinstance(x, torch.fx.Proxy) or (isinstance(x, SparseRows) and x.size(-1) == n):
         return x
     size = n if tangent else space.ambient(n)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from torch import Tensor, nn
 
 
@@ -12,17 +14,16 @@ def _conv(in_channels: int, out_channels: int, size: int, stride: int = 1) -> nn
 class _Block(nn.Module):
     """Two 3x3 convolutions and a skip, which a 1x1 convolution fits where the shape changes."""
 
-    def __init__(self, in_channels: int, out_channels: int, stride: int) -> None:
+    def __init__(self, in_channels: int, channels: int) -> None:
         super().__init__()
-        self.conv1 = _conv(in_channels, out_channels, 3, stride)
-        self.norm1 = nn.BatchNorm2d(out_channels)
-        self.conv2 = _conv(out_channels, out_channels, 3)
-        self.norm2 = nn.BatchNorm2d(out_channels)
+        stride = channels // in_channels  # half the resolution where there are twice the channels
+        self.conv1 = _conv(in_channels, channels, 3, stride)
+        self.norm1 = nn.BatchNorm2d(channels)
+        self.conv2 = _conv(channels, channels, 3)
+        self.norm2 = nn.BatchNorm2d(channels)
         self.skip: nn.Module = nn.Identity()
-        if stride != 1 or in_channels != out_channels:
-            self.skip = nn.Sequential(
-                _conv(in_channels, out_channels, 1, stride), nn.BatchNorm2d(out_channels)
-            )
+        if stride > 1:
+            self.skip = nn.Sequential(_conv(in_channels, channels, 1, stride), nn.BatchNorm2d(channels))
 
     def forward(self, x: Tensor) -> Tensor:
         out = self.norm1(self.conv1(x)).relu_()
@@ -57,12 +58,8 @@ class ResNet18(nn.Module):
         self.stem = nn.Sequential(first, nn.BatchNorm2d(width), nn.ReLU(inplace=True))
         if stem == "imagenet":
             self.stem.append(nn.MaxPool2d(3, stride=2, padding=1))
-        blocks, channels = [], width
-        for stage in range(4):
-            for stride in (1 if stage == 0 else 2, 1):
-                blocks.append(_Block(channels, width << stage, stride))
-                channels = width << stage
-        self.blocks = nn.Sequential(*blocks)
+        widths = [width] + [width << stage for stage in (0, 0, 1, 1, 2, 2, 3, 3)]
+        self.blocks = nn.Sequential(*(_Block(n, m) for n, m in pairwise(widths)))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

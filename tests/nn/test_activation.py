@@ -6,7 +6,7 @@ from torch import nn
 
 from hypergraph.errors import InputError
 from hypergraph.nn import Activation, clip, make_space
-from hypergraph.nn.activation import resolve_activation
+from hypergraph.nn.linear import resolve_activation
 
 
 @pytest.mark.parametrize("model", ["poincare", "lorentz"])

@@ -433,7 +433,7 @@ def test_normalized_adjacency() -> None:
     matrix = normalized_adjacency(edge_index, num_nodes=NODES)
     assert isinstance(matrix, SparseMatrix)
     torch.testing.assert_close(matrix.csr.to_dense(), dense(edge_index))
-    found = normalize(*to_edges(edge_index), Nodes(NODES, NODES), torch.float64)
+    found = normalize(*to_edges(edge_index), Nodes(NODES, NODES), torch.float64, "mean")
     assert found.edge_index[:, -NODES:].tolist() == [list(range(NODES))] * 2, "loops come last"
     assert normalized_adjacency(torch.tensor([[0], [1]])).shape == (2, 2)
     assert normalized_adjacency(torch.empty(2, 0, dtype=torch.long)).shape == (0, 0)
