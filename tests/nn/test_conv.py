@@ -428,6 +428,14 @@ def test_bad_input() -> None:
         make(space, attention=True)((x, None), edge_index)
 
 
+def test_a_bipartite_graph_has_no_symmetric_adjacency() -> None:
+    conv = make(PoincareBall(-0.5), norm="symmetric")
+    x, edge_index = points(conv.space), edges()
+    for other in (x, None):
+        with pytest.raises(InputError, match="use norm='mean'"):
+            conv((x, other), edge_index)
+
+
 def test_normalized_adjacency() -> None:
     edge_index = edges()
     matrix = normalized_adjacency(edge_index, num_nodes=NODES)

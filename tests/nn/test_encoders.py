@@ -193,6 +193,18 @@ def test_dropout_acts_on_weights_in_training_only() -> None:
         assert not torch.equal(encoder(x, edge_index), encoder(x, edge_index))
 
 
+@pytest.mark.parametrize("cls", [HGCN, GCN])
+def test_an_adjacency_that_learns_is_not_kept(cls: type) -> None:
+    encoder, x = make(cls, PoincareBall(-0.5) if cls is HGCN else Euclidean()), features()
+    index = edges().unique(dim=1)
+    size = (NODES, NODES)
+    adjacency = torch.sparse_coo_tensor(index.flip(0), torch.rand(index.size(1)), size, check_invariants=True)
+    adjacency.requires_grad_()
+    for _ in range(2):
+        encoder(x, adjacency).square().sum().backward()
+    assert adjacency.grad is not None and adjacency.grad.coalesce().values().abs().sum() > 0
+
+
 def test_options() -> None:
     space, x, edge_index = PoincareBall(-0.5), features(), edges()
     plain = HGCN(FEATURES, DIM, 3, space, act=None, bias=False, attention=True, aggregation="centroid")
