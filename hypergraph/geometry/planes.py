@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.planes import Horospheres, Tail
-from hypergraph.geometry.kernels.radial import RadialMap
+from hypergraph.geometry.kernels.radial import Conformal, RadialMap
 from hypergraph.geometry.kernels.small import nonzero
 from hypergraph.geometry.numerics import (
     Scalar,
@@ -28,7 +28,7 @@ from hypergraph.geometry.numerics import (
     radius_limit,
     unit,
 )
-from hypergraph.geometry.radial import CONFORMAL, SINHC, asinhc, safe_sqrt, sinhc
+from hypergraph.geometry.radial import SINHC, asinhc, safe_sqrt, sinhc
 from hypergraph.geometry.rows import combine, dot, sq_norm, times
 from hypergraph.sparse import SparseRows, product
 
@@ -63,7 +63,7 @@ def _of_logarithms(u: Tensor, K: Scalar, limit: float) -> Tensor:
     return times((-K) ** 0.5 * factor, sinhc(q)) * u
 
 
-@with_kernel(RadialMap(CONFORMAL, to_unit=True))
+@with_kernel(RadialMap(Conformal(), to_unit=True))
 def _of_ball(x: Tensor, K: Scalar, limit: float) -> Tensor:
     factor, q = bound(x, K, limit)
     return times((-K) ** 0.5 * factor, 2 / (1 - q)) * x

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.radial import Radial
+from hypergraph.geometry.kernels.small import plus
 
 _TERMS = 13
 _NEAR = 0.03  # thirteen terms are exact there, and the derivatives of g(r)/r above lose a digit or two
@@ -41,7 +42,7 @@ def _asinh(r: Tensor) -> Tensor:
     return torch.log1p(r + q / (1 + (1 + q).sqrt()))
 
 
-TANHC = Radial(torch.tanh, lambda q, f: (f * f).mul_(q).add_(f).neg_().add_(1), _TANH)
+TANHC = Radial(torch.tanh, lambda q, f: plus((f * f).mul_(q).add_(f).neg_(), 1.0), _TANH)
 
 
 @with_kernel(TANHC)
@@ -56,7 +57,7 @@ def artanhc(q: Tensor) -> Tensor:
     return _radial(q, torch.atanh, _ARTANH)
 
 
-SINHC = Radial(torch.sinh, lambda q, f: (f * f).mul_(q).add_(1).sqrt_().sub_(f), _SINH)
+SINHC = Radial(torch.sinh, lambda q, f: plus((f * f).mul_(q), 1.0).sqrt_().sub_(f), _SINH)
 
 
 @with_kernel(SINHC)
@@ -69,10 +70,6 @@ def sinhc(q: Tensor) -> Tensor:
 def asinhc(q: Tensor) -> Tensor:
     r""":math:`\sinh^{-1}(r)/r` at :math:`r=\sqrt q`."""
     return _radial(q, _asinh, _ASINH)
-
-
-# r times it is the spatial part, on the Lorentz model, of a point of the ball: 2 / (1 - q)
-CONFORMAL = Radial(lambda r: 2 * r / (1 - r * r), lambda q, f: (f * f).mul_(q), [2.0] * _TERMS)
 
 
 def safe_sqrt(q: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from hypergraph.geometry.kernels.torch_internals import has_hidden_batch, transf
 Inputs = Sequence[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PLAIN = (Tensor, nn.Parameter)
+_NUMBERS = {float, int, bool, str, type(None)}
 _OTHERS = (Tensor, torch.fx.Proxy)  # subclasses, such as fake tensors, and what a tracer puts in their place
 _DTYPES = (torch.float32, torch.float64)
 # Rows that are mapped together: their intermediate results stay in the cache, and are not paged in anew. A
@@ -67,7 +68,7 @@ def eager(*tensors: Any) -> bool:
         if kind in _PLAIN:
             if x.dtype not in _DTYPES or not x.is_cpu:
                 return False
-        elif isinstance(x, _OTHERS):
+        elif kind not in _NUMBERS and isinstance(x, _OTHERS):
             return False
     return _switch["on"] and not transformed()
 
@@ -107,8 +108,8 @@ class _ByHand(torch.autograd.Function):
         out, kept = made
         ctx.kernel, ctx.definition, ctx.count = kernel, definition, len(inputs)
         everything = (*inputs, *kept)
-        ctx.others = others = [None if isinstance(x, Tensor) else x for x in everything]
-        ctx.save_for_backward(*[x if other is None else None for x, other in zip(everything, others)])
+        ctx.others = [None if type(x) in _PLAIN else x for x in everything]
+        ctx.save_for_backward(*[x if type(x) in _PLAIN else None for x in everything])
         return out
 
     @staticmethod

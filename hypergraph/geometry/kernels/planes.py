@@ -54,7 +54,7 @@ class Horospheres(Kernel):
             return None
         torch.addcmul(rise, t, inverse, value=-1, out=t)
         r = square.sqrt().add_(rise)
-        t.clamp_min_(r.div_(torch.neg(plus(r, 1.0))))
+        t.clamp_min_(r.div_(torch.add(constant(1, -1.0, r.dtype), r, alpha=-1)))
         f = t.log1p_()
         # logits row by row, whatever the layout here: what follows them reads rows
         return torch.addcmul(offset, f, scale, out=f.new_empty(f.shape)), (time, inverse, f)
@@ -72,7 +72,7 @@ class Horospheres(Kernel):
         by_rise = torch.mv(by_t, scale).unsqueeze_(-1)
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
         along = torch.addmv(by_offset, by_t.T, time[:, 0], alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
-        by_y, by_weight = _products_backward(y, weight, by_t.mul_(scale * inverse).neg_(), along, needed[0])
+        by_y, by_weight = _products_backward(y, weight, by_t.mul_((scale * inverse).neg_()), along, needed[0])
         if by_y is not None:
             by_y.addcmul_(by_rise.div_(time), y)
         return by_y, by_weight, by_scale, by_offset.sum_to_size(offset.shape)
@@ -98,10 +98,11 @@ def _products_backward(
     along = along.unsqueeze(-1)
     if isinstance(y, SparseRows):
         return None, spmm(y.matrix.T, by_t.mul_(y.factor)).T.addcmul_(along, weight, value=-1)
-    by_y, by_weight = torch.zeros_like(y) if needs_y else None, torch.empty_like(weight)
+    by_y, by_weight = None, torch.empty_like(weight)
     for block in _class_blocks(weight):
-        if by_y is not None:
-            by_y.addmm_(by_t[:, block], weight[block])
+        if needs_y:
+            part = by_t[:, block], weight[block]
+            by_y = torch.mm(*part) if by_y is None else by_y.addmm_(*part)
         torch.mm(by_t[:, block].T, y, out=by_weight[block])
         by_weight[block].addcmul_(along[block], weight[block], value=-1)
     return by_y, by_weight

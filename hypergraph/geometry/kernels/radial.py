@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import TINY, dots, scaled, sq_norms
+from hypergraph.geometry.kernels.small import TINY, constant, dots, scaled, sq_norms
 
 _SERIES_BELOW = 1e-3
 
@@ -36,23 +36,40 @@ class Radial(Kernel):
         self.slopes = [k * c for k, c in enumerate(series[:6])][1:]
 
     def forward(self, q: Tensor) -> tuple[Tensor, tuple[Tensor]]:
-        r = q.clamp_min(TINY).sqrt_()
-        f = self.value(r).div_(r)
+        f = self.of(q.clamp_min(TINY))
         return f, (f,)
 
-    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        return (self.slope(*inputs, *kept).mul_(grads[0]),)
+    def of(self, q: Tensor) -> Tensor:
+        """f of q > 0."""
+        r = q.sqrt()
+        return self.value(r).div_(r)
 
-    def slope(self, q: Tensor, f: Tensor) -> Tensor:
-        """The derivative of f by q."""
-        numerator = self.numerator(q, f)
+    def twice_slope(self, q: Tensor, f: Tensor) -> Tensor:
+        """Twice the derivative of f by q > 0, which near 0 is mere rounding."""
+        return self.numerator(q, f).div_(q)
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        (q,), (f,), (grad,) = inputs, kept, grads
         if q.numel() and q.min().item() >= _SERIES_BELOW:
-            return numerator.div_(q).mul_(0.5)
+            return (self.twice_slope(q, f).mul_(grad).mul_(0.5),)
         small = q < _SERIES_BELOW
         taylor = q * self.slopes[-1]
         for c in self.slopes[-2:0:-1]:
             taylor.add_(c).mul_(q)
-        return torch.where(small, taylor.add_(self.slopes[0]), numerator.div_(2 * torch.where(small, 1.0, q)))
+        far = self.twice_slope(torch.where(small, 1.0, q), f).mul_(0.5)
+        return (torch.where(small, taylor.add_(self.slopes[0]), far).mul_(grad),)
+
+
+class Conformal:
+    """2 / (1 - q), which takes points of the ball to the spatial parts of those of the Lorentz model."""
+
+    def of(self, q: Tensor) -> Tensor:
+        """The value."""
+        return torch.add(constant(1, 0.5, q.dtype), q, alpha=-0.5).reciprocal_()
+
+    def twice_slope(self, q: Tensor, f: Tensor) -> Tensor:
+        """Twice the derivative."""
+        return f * f
 
 
 class RadialMap(Kernel):
@@ -61,21 +78,22 @@ class RadialMap(Kernel):
 
     by_rows = True
 
-    def __init__(self, radial: Radial, to_unit: bool = False) -> None:
+    def __init__(self, radial: Radial | Conformal, to_unit: bool = False) -> None:
         self.radial, self.to_unit = radial, to_unit
 
     def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
         if u.dim() != 2 or isinstance(K, Tensor) or u.numel() == 0:
             return None
-        q = sq_norms(u, -K)
+        q = sq_norms(u, -K, TINY)
         if not q.max().item() <= limit * limit:
             return None
-        f, _ = self.radial.forward(q)
+        f = self.radial.of(q)
         factor = scaled(f, (-K) ** 0.5) if self.to_unit else f
         return factor.unsqueeze(-1) * u, (q, f, factor)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (u, K, _), (q, f, factor), (grad,) = inputs, kept, grads
-        along = self.radial.slope(q, f).mul_(dots(grad, u)).unsqueeze(-1)
-        number = -2 * K * ((-K) ** 0.5 if self.to_unit else 1.0)
+        # what is mere rounding near 0 is multiplied by u twice
+        along = self.radial.twice_slope(q, f).mul_(dots(grad, u)).unsqueeze(-1)
+        number = -K * ((-K) ** 0.5 if self.to_unit else 1.0)
         return (factor.unsqueeze(-1) * grad).addcmul_(along, u, value=number), None, None
