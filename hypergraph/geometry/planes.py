@@ -9,7 +9,7 @@ for all.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,6 +34,7 @@ from hypergraph.sparse import SparseRows, product
 
 Points = Tensor | SparseRows
 Given = Tensor | None
+_SEEN: tuple[Any, Any, float] = (None, -1.0, 0.0)  # a view of what is seen already
 
 
 def seen(x: Points, K: Scalar, pace: float, tangent: bool) -> Points:
@@ -46,15 +47,21 @@ def seen(x: Points, K: Scalar, pace: float, tangent: bool) -> Points:
         pace: how far exp0 takes a vector, in units of its length: it tells the models apart.
         tangent: whether x holds logarithms.
     """
-    limit = distance_limit(x.dtype)
     if isinstance(x, SparseRows):
-        factor, q = bound_of(x.sq_norm(), pace * pace * K, limit)
+        factor, q = bound_of(x.sq_norm(), pace * pace * K, distance_limit(x.dtype))
         return x.scaled(pace * (-K) ** 0.5 * times(factor, sinhc(q)))
+    view, *given = _view(x.dtype, K, pace, tangent)
+    if view is not None:
+        return view(x, *given)
+    factor, _ = bound(x[..., 1:], K, math.sinh(distance_limit(x.dtype)), x[..., :1])
+    return times((-K) ** 0.5 * factor, x[..., 1:])
+
+
+def _view(dtype: torch.dtype, K: Scalar, pace: float, tangent: bool) -> tuple[Any, Any, float]:
+    """The map behind :func:`seen`, where it is more than a cut, and its curvature and limit."""
     if tangent:
-        return _of_logarithms(x, pace * pace * K, limit)
-    if pace == 2:
-        return _of_ball(x, K, radius_limit(x.dtype))
-    return times((-K) ** 0.5 * bound(x[..., 1:], K, math.sinh(limit), x[..., :1])[0], x[..., 1:])
+        return _of_logarithms, pace * pace * K, distance_limit(dtype)
+    return (_of_ball if pace == 2 else None), K, radius_limit(dtype)
 
 
 @with_kernel(RadialMap(SINHC, to_unit=True))
@@ -75,7 +82,10 @@ def time_of(y: Points) -> Tensor:
 
 
 @with_kernel(Horospheres())
-def _horospheres(y: Points, weight: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
+def _horospheres(
+    x: Any, weight: Tensor, scale: Tensor, offset: Tensor, view: Any, K: Scalar, limit: float
+) -> Tensor:
+    y = x if view is None else view(x, K, limit)
     square = y.sq_norm() if isinstance(y, SparseRows) else sq_norm(y)
     rise = square / (1 + (1 + square).sqrt())  # the time less 1
     t = rise - product(y, unit(weight))
@@ -98,12 +108,15 @@ def horospheres(
     r""":math:`c_k B^{v_k}(x) + o_k`, with :math:`v_k` the direction of a row of ``weight``.
 
     :math:`B^v(x) = \frac1s\log(x_t - \langle x_s, v\rangle)` at :func:`seen`. Shapes: x ``(..., ambient)``,
-    weight ``(C, n)``, scale and offset ``(C,)``, result ``(..., C)``; the others as for :func:`rows`.
+    weight ``(C, n)``, scale and offset ``(C,)``, result ``(..., C)``; the others as for :func:`seen`.
     """
     scale = weight.new_ones(weight.size(0)) if scale is None else scale
     offset = weight.new_zeros(()) if offset is None else offset
     scale = times((-K) ** -0.5, scale)
-    return _shaped(_horospheres(seen(_flat(x), K, pace, tangent), weight, scale, offset), x)
+    given, view = _flat(x), _view(x.dtype, K, pace, tangent)
+    if view[0] is None or isinstance(x, SparseRows) or isinstance(K, Tensor):
+        given, view = seen(given, K, pace, tangent), _SEEN
+    return _shaped(_horospheres(given, weight, scale, offset, *view), x)
 
 
 @with_kernel(Tail())
@@ -215,7 +228,8 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
     lean = at.length * at.factor * (1 + at.along / (1 + at.time))
     towards = combine(1.0, direction, lean.unsqueeze(-1), point)
-    busemann = _horospheres(y, towards, torch.full_like(rise, -2.0) / s, -2 / s * torch.log1p(rise))
+    scale = torch.full_like(rise, -2.0) / s
+    busemann = _horospheres(y, towards, scale, scale * torch.log1p(rise), *_SEEN)
     # cosh(s d) is a Minkowski product
     h = tail(product(y, point), time_of(y), -at.factor, at.time, None, "hcothh", 1.0)
     return _shaped(busemann * h, x)

@@ -90,6 +90,7 @@ def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
                     out = (kernel.forward(*inputs) or (None,))[0]
             return definition(*inputs) if out is None else out
 
+        run.kernel = kernel  # type: ignore[attr-defined]
         return run  # type: ignore[return-value]
 
     return decorate

@@ -34,18 +34,26 @@ def _class_blocks(weight: Tensor) -> Iterator[slice]:
 
 
 class Horospheres(Kernel):
-    r""":func:`hypergraph.geometry.planes.horospheres`, of spatial coordinates on the Lorentz model.
+    r""":func:`hypergraph.geometry.planes.horospheres`, the kernel of the view that comes before it included.
 
     The argument of the logarithm is :math:`1 + t`, :math:`t_{ik} = \text{rise}_i - \langle y_i, z_k\rangle /
     \lVert z_k\rVert` with the time :math:`1 + \text{rise}`.
     """
 
     def forward(
-        self, y: Any, weight: Tensor, scale: Tensor, offset: Tensor
+        self, x: Any, weight: Tensor, scale: Tensor, offset: Tensor, view: Any, K: Any, limit: float
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
-        if 0 in y.shape or weight.numel() == 0 or (isinstance(y, SparseRows) and y.learns()):
+        if 0 in x.shape or weight.numel() == 0 or (isinstance(x, SparseRows) and x.learns()):
             return None
-        square = y.sq_norm() if isinstance(y, SparseRows) else sq_norms(y).unsqueeze(-1)
+        found: Any = ()
+        if view is None:
+            y, square = x, x.sq_norm() if isinstance(x, SparseRows) else sq_norms(x).unsqueeze(-1)
+        else:
+            found = view.kernel.numbers(x, K, limit)
+            if found is None:
+                return None
+            q, of_q, factor = found
+            y, square = factor.unsqueeze(-1) * x, (of_q * of_q).mul_(q).unsqueeze(-1)
         time = plus(square, 1.0).sqrt_()
         rise = square / plus(time, 1.0)
         t, inverse = _products(y, weight)
@@ -57,10 +65,11 @@ class Horospheres(Kernel):
         t.clamp_min_(r.div_(torch.add(constant(1, -1.0, r.dtype), r, alpha=-1)))
         f = t.log1p_()
         # logits row by row, whatever the layout here: what follows them reads rows
-        return torch.addcmul(offset, f, scale, out=f.new_empty(f.shape)), (time, inverse, f)
+        out = torch.addcmul(offset, f, scale, out=f.new_empty(f.shape))
+        return out, (y, time, inverse, f, *found)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (y, weight, scale, offset), (time, inverse, f), (grad,) = inputs, kept, grads
+        (x, weight, scale, offset, view, K, _), (y, time, inverse, f, *found), (grad,) = inputs, kept, grads
         if weight.size(0) < _FEW:
             grad = grad.T.contiguous().T
         ones = constant(len(grad), 1.0, grad.dtype)
@@ -73,9 +82,11 @@ class Horospheres(Kernel):
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
         along = torch.addmv(by_offset, by_t.T, time[:, 0], alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
         by_y, by_weight = _products_backward(y, weight, by_t.mul_((scale * inverse).neg_()), along, needed[0])
-        if by_y is not None:
+        if by_y is not None and view is None:
             by_y.addcmul_(by_rise.div_(time), y)
-        return by_y, by_weight, by_scale, by_offset.sum_to_size(offset.shape)
+        elif by_y is not None:
+            by_y = view.kernel.gradient(x, K, found, by_y, by_rise.div_(time).squeeze(-1))
+        return by_y, by_weight, by_scale, by_offset.sum_to_size(offset.shape), None, None, None
 
 
 def _products(y: Any, weight: Tensor) -> tuple[Tensor, Tensor]:

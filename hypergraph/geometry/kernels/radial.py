@@ -36,17 +36,17 @@ class Radial(Kernel):
         self.slopes = [k * c for k, c in enumerate(series[:6])][1:]
 
     def forward(self, q: Tensor) -> tuple[Tensor, tuple[Tensor]]:
-        f = self.of(q.clamp_min(TINY))
+        f = self.of(q)
         return f, (f,)
 
     def of(self, q: Tensor) -> Tensor:
-        """f of q > 0."""
-        r = q.sqrt()
+        """f."""
+        r = q.clamp_min(TINY).sqrt_()
         return self.value(r).div_(r)
 
     def twice_slope(self, q: Tensor, f: Tensor) -> Tensor:
-        """Twice the derivative of f by q > 0, which near 0 is mere rounding."""
-        return self.numerator(q, f).div_(q)
+        """Twice the derivative of f by q; near 0 mere rounding."""
+        return self.numerator(q, f).div_(q.clamp_min(TINY))
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (q,), (f,), (grad,) = inputs, kept, grads
@@ -81,19 +81,32 @@ class RadialMap(Kernel):
     def __init__(self, radial: Radial | Conformal, to_unit: bool = False) -> None:
         self.radial, self.to_unit = radial, to_unit
 
-    def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+    def numbers(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, ...] | None:
+        """q, f and the factor of each row, where this kernel can be used."""
         if u.dim() != 2 or isinstance(K, Tensor) or u.numel() == 0:
             return None
-        q = sq_norms(u, -K, TINY)
+        q = sq_norms(u, -K)
         if not q.max().item() <= limit * limit:
             return None
         f = self.radial.of(q)
-        factor = scaled(f, (-K) ** 0.5) if self.to_unit else f
-        return factor.unsqueeze(-1) * u, (q, f, factor)
+        return q, f, scaled(f, (-K) ** 0.5) if self.to_unit else f
+
+    def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        found = self.numbers(u, K, limit)
+        return None if found is None else (found[2].unsqueeze(-1) * u, found)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (u, K, _), (q, f, factor), (grad,) = inputs, kept, grads
+        return self.gradient(inputs[0], inputs[1], kept, grads[0]), None, None
+
+    def gradient(self, u: Tensor, K: Any, found: Inputs, by_y: Tensor, more: Any = None) -> Tensor:
+        """The gradient by u, given that by the rows y that come out, and ``more`` times y where given."""
+        q, f, factor = found
         # what is mere rounding near 0 is multiplied by u twice
-        along = self.radial.twice_slope(q, f).mul_(dots(grad, u)).unsqueeze(-1)
-        number = -K * ((-K) ** 0.5 if self.to_unit else 1.0)
-        return (factor.unsqueeze(-1) * grad).addcmul_(along, u, value=number), None, None
+        along, slope = dots(by_y, u), self.radial.twice_slope(q, f)
+        along = scaled(along, (-K) ** 0.5) if self.to_unit else along
+        if more is None:
+            along.mul_(slope)
+        else:
+            more = more * f
+            along.addcmul_(more, q).mul_(slope).addcmul_(more, f)
+        return (factor.unsqueeze(-1) * by_y).addcmul_(along.unsqueeze(-1), u, value=-K)
