@@ -31,7 +31,7 @@ def _list_entries(entries: Mapping[str, registry.Entry], json: bool) -> None:
     if json:
         print_json([asdict(entry) for entry in entries.values()])
     elif not sys.stdout.isatty():
-        typer.echo(registry.table(entries))
+        typer.echo(_markdown(entries))
     else:
         from rich.console import Console
         from rich.table import Table
@@ -45,3 +45,12 @@ def _list_entries(entries: Mapping[str, registry.Entry], json: bool) -> None:
             params = f"{entry.params} + {entry.bias}" if entry.bias else entry.params
             view.add_row(entry.name, entry.space, entry.formula, params, entry.flops, entry.reference)
         Console().print(view)
+
+
+def _markdown(entries: Mapping[str, registry.Entry]) -> str:
+    rows = [["name", "space", "what it computes", "parameters", "FLOPs", "reference"], ["---"] * 6]
+    for entry in entries.values():
+        params = f"{entry.params}, gyro bias {entry.bias}" if entry.bias else entry.params
+        formula = entry.formula.replace("|", r"\|")
+        rows.append([f"`{entry.name}`", entry.space, formula, params, entry.flops, entry.reference])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

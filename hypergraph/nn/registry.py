@@ -131,16 +131,6 @@ ACTIVATIONS = (
 )
 
 
-def table(entries: Mapping[str, Entry]) -> str:
-    """The entries as a Markdown table: what `hypergraph heads` and `hypergraph layers` print."""
-    rows = [["name", "space", "what it computes", "parameters", "FLOPs", "reference"], ["---"] * 6]
-    for entry in entries.values():
-        params = f"{entry.params}, gyro bias {entry.bias}" if entry.bias else entry.params
-        formula = entry.formula.replace("|", r"\|")
-        rows.append([f"`{entry.name}`", entry.space, formula, params, entry.flops, entry.reference])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
 SPACES: Mapping[str, str] = {"poincare": "PoincareBall", "lorentz": "Lorentz", "euclidean": "Euclidean"}
 
 
