@@ -53,7 +53,6 @@ class SparseMatrix:
         self.shape = (csr.shape[0], csr.shape[1])
         self._order: Tensor | None = None
         self._sq_norms: Tensor | None = None
-        self._longest: float | None = None
 
     @property
     def dtype(self) -> torch.dtype:
@@ -74,7 +73,6 @@ class SparseMatrix:
         other.shape = self.shape[::-1]
         other._order = None
         other._sq_norms = None
-        other._longest = None
         return other
 
     def __matmul__(self, x: Tensor) -> Tensor:
@@ -109,12 +107,6 @@ class SparseMatrix:
         if self._sq_norms is None:
             self._sq_norms = _row_sums(self._parts[0], self._parts[2].square())
         return self._sq_norms
-
-    def longest(self) -> float:
-        """The largest norm of a row; kept, too."""
-        if self._longest is None:
-            self._longest = self.sq_norms().amax().item() ** 0.5 if self.shape[0] else 0.0
-        return self._longest
 
     def to(self, *args: Any, **kwargs: Any) -> SparseMatrix:
         """On another device or of another type, as :meth:`torch.Tensor.to`."""

@@ -105,6 +105,7 @@ class Encoder(ShowsArguments):
 
     def reset_parameters(self) -> None:
         """Initialise anew, and forget what was kept of features and graph."""
+        self.first.matrix.clear()
         self.first.memo.clear()
         for layer in self.layers:
             layer.reset_parameters()
@@ -147,7 +148,7 @@ class _First(_Step):
     def __init__(self, space: Space, in_channels: int, clip: float | None, dropout: float) -> None:
         super().__init__(space)
         self.in_channels, self.clip, self.dropout = in_channels, clip, dropout
-        self.memo = Memo()
+        self.matrix, self.memo = Memo(), Memo()
 
     def forward(self, x: Features) -> Tensor | SparseRows:
         u = self.lift(x)
@@ -161,13 +162,13 @@ class _First(_Step):
         """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
         if torch.compiler.is_compiling():
             return self._lifted(x)
-        if isinstance(x, SparseMatrix) or x.layout != torch.strided:
-            key = x.csr if isinstance(x, SparseMatrix) else x
-            return self._lifted(self.memo(lambda: self._checked(x), key))
+        sparse = isinstance(x, SparseMatrix) or x.layout != torch.strided
+        if sparse:
+            x = self.matrix(lambda: self._checked(x), x.csr if isinstance(x, SparseMatrix) else x)
         K = self._space[0].K
-        if x.requires_grad or K.requires_grad:
-            return self._lifted(self._checked(x))
-        return self.memo(lambda: self._lifted(self._checked(x)), x, self.clip, K)
+        if K.requires_grad or (isinstance(x, Tensor) and x.requires_grad):
+            return self._lifted(x if sparse else self._checked(x))
+        return self.memo(lambda: self._lifted(x if sparse else self._checked(x)), x, self.clip, K)
 
     def _lifted(self, x: Any) -> Any:
         (space,), clip = self._space, self.clip
