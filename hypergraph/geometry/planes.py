@@ -85,10 +85,11 @@ def time_of(y: Points) -> Tensor:
 def _horospheres(
     x: Any, weight: Tensor, scale: Tensor, offset: Tensor, view: Any, K: Scalar, limit: float
 ) -> Tensor:
-    y = x if view is None else view(x, K, limit)
-    square = y.sq_norm() if isinstance(y, SparseRows) else sq_norm(y)
+    if view is not None:
+        return _horospheres(view(x, K, limit), weight, scale, offset, *_SEEN)
+    square = x.sq_norm() if isinstance(x, SparseRows) else sq_norm(x)
     rise = square / (1 + (1 + square).sqrt())  # the time less 1
-    t = rise - product(y, unit(weight))
+    t = rise - product(x, unit(weight))
     # e^{-d} <= 1 + t, that is t >= -r / (1 + r) with r the length of the spatial part plus the rise
     r = safe_sqrt(square) + rise
     return scale * torch.log1p(at_least(t, -r / (1 + r))) + offset

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mpmath
 import pytest
@@ -130,6 +131,26 @@ def test_horospheres_of_a_learnt_curvature_run_by_their_kernel(monkeypatch: pyte
     monkeypatch.setattr(kernels.Horospheres, "forward", lambda *args: ran.append(1) or forward(*args))
     space.horospheres(space.lift(torch.randn(4, 3)), torch.randn(2, 3)).sum().backward()
     assert ran and space.curvature.raw.grad is not None
+
+
+@pytest.mark.parametrize("tangent", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+def test_horospheres_of_points_at_the_limit_run_by_their_kernel(
+    model: str, tangent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features that were not clipped end there, and a head on them is not to be slow."""
+    space, ran = MODELS[model](-0.7), []
+    forward = kernels.Horospheres.forward
+
+    def counted(*args: Any) -> Any:
+        made = forward(*args)
+        ran.append(made is not None)
+        return made
+
+    monkeypatch.setattr(kernels.Horospheres, "forward", counted)
+    u, weight = 100 * draw(50, 6).float(), draw(4, 6, seed=1).float().requires_grad_()
+    space.horospheres(u if tangent else space.exp0(u), weight, tangent=tangent).sum().backward()
+    assert ran[-1] and bool(weight.grad.isfinite().all())
 
 
 @pytest.mark.parametrize("model", MODELS)
