@@ -1,9 +1,9 @@
 r"""Signed distances from points to horospheres and hyperplanes, one for each row of a matrix of directions.
 
 On the hyperboloid a geodesic hyperplane is a linear equation and a Busemann function the logarithm of a
-linear one. So the points of either model, or their logarithms, are first seen as :func:`seen` on the Lorentz
-model of curvature -1; what follows is one matrix product and a few passes over points x directions, the same
-for all.
+linear one. So the points of either model, or their logarithms, are first :func:`seen` on the Lorentz model
+of curvature -1; what follows is one matrix product and a few passes over points x directions, the same for
+all.
 """
 
 from __future__ import annotations

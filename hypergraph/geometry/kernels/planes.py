@@ -1,8 +1,8 @@
 """Signed distances of many points to many horospheres or hyperplanes.
 
 At batch x classes the time goes into fresh memory, and at many classes into reading the weight: so a weight
-is read once forwards and once backwards, in blocks of its rows, and elementwise functions write over a few
-buffers.
+is read once forwards and once backwards, in blocks of its rows, and elementwise functions run over blocks of
+points that stay in the cache.
 """
 
 from __future__ import annotations
