@@ -32,7 +32,7 @@ from hypergraph.geometry.numerics import (
 )
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
+from hypergraph.geometry.rows import add_times, combine, dot, join, sq_norm, times
 
 
 def _sinh_limit(x: Tensor) -> float:
@@ -88,7 +88,7 @@ def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
     cancellation."""
     u_s = _cut(u)
-    return combine(1.0, u_s, K * dot(x.vector, u_s) / torch.addcmul(x.c, x.c, x.c), x.vector)
+    return add_times(u_s, K, dot(x.vector, u_s) / torch.addcmul(x.c, x.c, x.c), x.vector)
 
 
 def _half_chord(x: _Point, y: _Point, K: Scalar) -> Tensor:
@@ -173,7 +173,7 @@ def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
     which loses no digits near opposite points, :math:`v + \frac{s^2\lVert v\rVert^2}{2(1 + c_y)} x_s`."""
     lift = 1 + y.c
     v = combine(1.0, y.vector, lift / (1 + x.c), x.vector)
-    return combine(1.0, v, -K / 2 * sq_norm(v) / lift, x.vector)
+    return add_times(v, -K / 2, sq_norm(v) / lift, x.vector)
 
 
 def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
@@ -236,7 +236,7 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
     turned = gyro.rotate(to.ball, -at.ball, _to_origin(at, u, K), K)
-    return _tangent(to, combine(1.0, turned, -K * dot(to.vector, turned) / (1 + to.c), to.vector), K)
+    return _tangent(to, add_times(turned, -K, dot(to.vector, turned) / (1 + to.c), to.vector), K)
 
 
 @operator

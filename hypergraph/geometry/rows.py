@@ -5,6 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from hypergraph.geometry.kernels.dispatch import with_kernel
+from hypergraph.geometry.kernels.small import SqNorm
+
 Factor = float | Tensor
 
 
@@ -13,6 +16,7 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
     return (x * y).sum(-1, keepdim=True)
 
 
+@with_kernel(SqNorm())
 def sq_norm(x: Tensor) -> Tensor:
     """The squared Euclidean norm."""
     return (x * x).sum(-1, keepdim=True)
@@ -30,6 +34,13 @@ def combine(a: Factor, x: Tensor, b: Factor, y: Tensor, z: Tensor | None = None)
     if isinstance(b, Tensor):
         return torch.addcmul(times(a, x), b, y)
     return torch.add(times(a, x), y, alpha=b)
+
+
+def add_times(x: Tensor, number: Factor, b: Tensor, y: Tensor) -> Tensor:
+    """x + number * by, in one operation where the number is none to differentiate by."""
+    if isinstance(number, Tensor):
+        return x + number * b * y
+    return torch.addcmul(x, b, y, value=number)
 
 
 def join(t: Tensor, x: Tensor) -> Tensor:

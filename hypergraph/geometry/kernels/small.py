@@ -4,9 +4,12 @@ their size: each costs some microseconds, so these spare torch the conversion of
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+
+from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
 
 TINY = 1e-30  # is added to squared norms where one divides by them
 
@@ -43,3 +46,15 @@ def sq_norms(u: Tensor, factor: float = 1.0, tiny: float = 0.0) -> Tensor:
 def dots(a: Tensor, b: Tensor) -> Tensor:
     """The inner products of the rows."""
     return torch.mv(a * b, constant(a.size(1), 1.0, a.dtype))
+
+
+class SqNorm(Kernel):
+    """:func:`hypergraph.geometry.rows.sq_norm`: its gradient in one pass; torch's own rule takes three."""
+
+    least = 2**15
+
+    def forward(self, x: Tensor) -> tuple[Tensor, tuple[()]]:
+        return (x * x).sum(-1, keepdim=True), ()
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        return ((2 * grads[0]) * inputs[0],)
