@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hypergraph.progress import be_quiet
 from tests.ways import WAYS, way
 
 # Read at once: the tests of datasets take it out of the environment.
@@ -20,6 +21,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    be_quiet(False)  # a command with --quiet that ran in this process before
     if sys.platform == "win32" and item.get_closest_marker("posix"):
         pytest.skip("Windows has no signals, pipes, devices or links such as this test is about")
 
