@@ -17,7 +17,6 @@ from torch import Tensor
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.planes import Horospheres, Tail
 from hypergraph.geometry.kernels.radial import Conformal, RadialMap
-from hypergraph.geometry.kernels.small import nonzero
 from hypergraph.geometry.numerics import (
     Scalar,
     at_least,
@@ -76,9 +75,18 @@ def _of_ball(x: Tensor, K: Scalar, limit: float) -> Tensor:
     return times((-K) ** 0.5 * factor, 2 / (1 - q)) * x
 
 
+def _square(y: Points) -> Tensor:
+    return y.sq_norm() if isinstance(y, SparseRows) else sq_norm(y)
+
+
 def time_of(y: Points) -> Tensor:
     """The time of points with these spatial coordinates."""
-    return (1 + (y.sq_norm() if isinstance(y, SparseRows) else sq_norm(y))).sqrt()
+    return (1 + _square(y)).sqrt()
+
+
+def nonzero(x: Tensor) -> Tensor:
+    """x, and 1 where it is 0, so that one can divide by it."""
+    return x + (x == 0)
 
 
 @with_kernel(Horospheres())
@@ -87,7 +95,7 @@ def _horospheres(
 ) -> Tensor:
     if view is not None:
         return _horospheres(view(x, K, limit), weight, scale, offset, *_SEEN)
-    square = x.sq_norm() if isinstance(x, SparseRows) else sq_norm(x)
+    square = _square(x)
     rise = square / (1 + (1 + square).sqrt())  # the time less 1
     t = rise - product(x, unit(weight))
     # e^{-d} <= 1 + t, that is t >= -r / (1 + r) with r the length of the spatial part plus the rise

@@ -27,13 +27,9 @@ def times(a: Factor, x: Tensor) -> Tensor:
     return x if isinstance(a, float) and a == 1 else a * x
 
 
-def combine(a: Factor, x: Tensor, b: Factor, y: Tensor, z: Tensor | None = None) -> Tensor:
-    """ax + by, or with numbers for each row z + ax + by; such numbers have a last dimension of 1."""
-    if z is not None and isinstance(a, Tensor):
-        return torch.addcmul(torch.addcmul(z, a, x), torch.as_tensor(b), y)
-    if isinstance(b, Tensor):
-        return torch.addcmul(times(a, x), b, y)
-    return torch.add(times(a, x), y, alpha=b)
+def combine(a: Factor, x: Tensor, b: Tensor, y: Tensor) -> Tensor:
+    """ax + by; the numbers of rows have a last dimension of 1."""
+    return torch.addcmul(times(a, x), b, y)
 
 
 def add_times(x: Tensor, number: Factor, b: Tensor, y: Tensor) -> Tensor:

@@ -27,11 +27,6 @@ def plus(x: Tensor, number: float) -> Tensor:
     return torch.add(x, constant(1, 1.0, x.dtype), alpha=number)
 
 
-def nonzero(x: Tensor) -> Tensor:
-    """x, and 1 where it is 0, so that one can divide by it."""
-    return x + (x == 0)
-
-
 def scaled(x: Tensor, number: float) -> Tensor:
     """x times such a number."""
     return torch.add(constant(1, 0.0, x.dtype), x, alpha=number)
