@@ -19,7 +19,7 @@ import geoopt
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import lorentz, poincare
+from hypergraph.geometry import PoincareBall, lorentz, poincare
 
 K = -0.7
 Pair = tuple[Callable[..., Tensor], Callable[..., Tensor], list[Tensor], list[Tensor]]
@@ -58,7 +58,8 @@ def pairs(points: int, dim: int) -> dict[str, Pair]:
     add("poincare dist", poincare.dist, ball.dist, x, y)
     add("poincare dist0", poincare.dist0, ball.dist0, x)
     add("poincare gyro_add", poincare.gyro_add, ball.mobius_add, x, y)
-    add("poincare gyro_scale", poincare.gyro_scale, lambda t, x: ball.mobius_scalar_mul(t[:, None], x), t, x)
+    scale = PoincareBall(K).gyro_scale
+    table["poincare gyro_scale"] = (scale, lambda t, x: ball.mobius_scalar_mul(t[:, None], x), [t, x], [t, x])
     add("poincare gyration", poincare.gyration, ball.gyration, x, y, v)
     add("poincare exp", poincare.exp, ball.expmap, x, v)
     add("poincare log", poincare.log, ball.logmap, x, y)

@@ -174,7 +174,7 @@ class SparseRows:
 
 def product(x: Tensor | SparseRows, weight: Tensor) -> Tensor:
     """``x @ weight.T`` for dense or sparse rows."""
-    return x.product(weight) if isinstance(x, SparseRows) else x @ weight.mT
+    return x.product(weight) if isinstance(x, SparseRows) else torch.nn.functional.linear(x, weight)
 
 
 def _parts(csr: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -61,21 +61,11 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     return -x
 
 
-def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
-    """t x."""
-    return (t.unsqueeze(-1) if isinstance(t, Tensor) and t.dim() else t) * x
-
-
 @operator
 def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`B^v(x) = -\langle x, v\rangle` for unit rows of v; a row of another length stands for its
     direction."""
     return horospheres(x, v, K=K)
-
-
-def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
-    """The distance to the hyperplane with this normal and offset."""
-    return (busemann(x, v, K=K) - tau).abs()
 
 
 def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:

@@ -25,7 +25,6 @@ from hypergraph.geometry.numerics import (
     distance_limit,
     finite_dot,
     operator,
-    per_point,
     radius_limit,
     raised,
     unit,
@@ -192,20 +191,6 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
 
 
 @operator
-def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
-    r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`; t is one number a
-    point."""
-    x_s = x[..., 1:]
-    limit = distance_limit(x.dtype)
-    factor, q = bound(x_s, K, math.sinh(limit), x[..., :1])
-    scale = asinhc(q) * per_point(t)
-    reach, q = bound(scale * safe_sqrt(q), -1.0, limit)
-    sinh_over = sinhc(q)
-    c = (1 + q * sinh_over.square()).sqrt()
-    return _point(_Point(times(factor, times(reach, scale * sinh_over)) * x_s, c), K)
-
-
-@operator
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
     at = _inside(z, K)
@@ -247,12 +232,6 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     Shapes: x ``(..., n + 1)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
     return horospheres(x, v, None, None, K=K, pace=1.0)
-
-
-@operator
-def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
-    r"""The distance :math:`\lvert B^v(x) - \tau\rvert` to the horosphere :math:`\{B^v = \tau\}`."""
-    return (busemann(x, v, K=K) - tau).abs()
 
 
 @operator

@@ -150,22 +150,14 @@ def at_least(t: Tensor, low: Tensor | float) -> Tensor:
     return t + (low - t).detach().clamp_min(0)
 
 
-def ordinary(a: Tensor) -> Tensor:
-    """a, or a multiple of it where the square of its norm could over- or underflow: for vectors of which only
-    the direction counts."""
-    with torch.no_grad():
-        square = sq_norm(a)
-        usual = (square > 1e-30) & (square < 1e30)
-        if eager(a) and usual.all():
-            return a
-        size = a.abs().amax(-1, keepdim=True)
-        size = torch.where(usual | (size == 0), 1.0, size)
-    return a / size
+def nonzero(x: Tensor) -> Tensor:
+    """x, and 1 where it is 0, so that one can divide by it."""
+    return x + (x == 0)
 
 
 def unit(a: Tensor) -> Tensor:
     """a over its norm, and 0 at 0 with gradient 0."""
-    a = ordinary(a)
+    # over its largest coordinate first: the square of its norm could over- or underflow
+    a = a / nonzero(a.detach().abs().amax(-1, keepdim=True))
     r = safe_sqrt(sq_norm(a))
-    none = r == 0
-    return torch.where(none, 0.0, 1 / torch.where(none, 1.0, r)) * a
+    return torch.where(r == 0, 0.0, 1 / nonzero(r)) * a

@@ -62,8 +62,7 @@ def _added(x: Tensor, time: Tensor, b: Tensor, rate: Scalar, limit: float) -> Te
 
 
 @with_kernel(Shift())
-def _shift(w: Tensor, weight: Tensor | None, b: Tensor, rate: Scalar, limit: float) -> Tensor:
-    w = w if weight is None else w @ weight.mT
+def _shift(w: Tensor, b: Tensor, rate: Scalar, limit: float) -> Tensor:
     scale, cosh = _sinh(rate * rate * sq_norm(w), limit)
     return _logarithm(_added(rate * scale * w, cosh, b, rate, limit), rate, limit)
 
@@ -77,21 +76,20 @@ def shift0(
 
     Written without points: on the ball these have lost digits that the logarithm needs.
     """
-    if weight is not None and (b is None or isinstance(w, SparseRows)):
-        w, weight = product(w, weight), None
+    w = w if weight is None else product(w, weight)
     if b is None:
         return bound0(w, K=K, pace=pace)
     assert isinstance(w, Tensor)
-    return _shift(w, weight, b, pace * (-K) ** 0.5, distance_limit(w.dtype))
+    return _shift(w, b, pace * (-K) ** 0.5, distance_limit(w.dtype))
 
 
 @with_kernel(FromDistances())
-def _from_distances(d: Tensor, b: Tensor | None, s: Scalar, rate: Scalar, limit: float) -> Tensor:
+def _from_distances(d: Tensor, b: Tensor, s: Scalar, rate: Scalar, limit: float) -> Tensor:
     t = s * d
     omega = torch.where(t.abs() > limit, torch.sign(t) * limit, t).sinh()
     q, top = sq_norm(omega), math.sinh(limit)
     x, time = bound_factor(q, top) * omega, (1 + bound_square(q, top)).sqrt()
-    return _logarithm(x if b is None else _added(x, time, b, rate, limit), rate, limit)
+    return _logarithm(_added(x, time, b, rate, limit), rate, limit)
 
 
 @operator
@@ -99,4 +97,5 @@ def from_distances0(d: Tensor, b: Tensor | None = None, *, K: Scalar, pace: floa
     r""":math:`\mathrm{Log}_0(y \oplus \mathrm{Exp}_0(b))` of the point y whose signed distances to the
     coordinate hyperplanes are :math:`d_k`: its spatial coordinates on the Lorentz model are
     :math:`\sinh(s d_k)/s`."""
+    b = d.new_zeros(d.size(-1)) if b is None else b
     return _from_distances(d, b, (-K) ** 0.5, pace * (-K) ** 0.5, distance_limit(d.dtype))

@@ -16,13 +16,14 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.planes import Horospheres, Tail
-from hypergraph.geometry.kernels.radial import Conformal, RadialMap
+from hypergraph.geometry.kernels.radial import RadialMap, conformal
 from hypergraph.geometry.numerics import (
     Scalar,
     at_least,
     bound,
     bound_of,
     distance_limit,
+    nonzero,
     operator,
     radius_limit,
     unit,
@@ -63,13 +64,13 @@ def _view(dtype: torch.dtype, K: Scalar, pace: float, tangent: bool) -> tuple[An
     return (_of_ball if pace == 2 else None), K, radius_limit(dtype)
 
 
-@with_kernel(RadialMap(SINHC, to_unit=True))
+@with_kernel(RadialMap(SINHC.of, SINHC.twice_slope, to_unit=True))
 def _of_logarithms(u: Tensor, K: Scalar, limit: float) -> Tensor:
     factor, q = bound(u, K, limit)
     return times((-K) ** 0.5 * factor, sinhc(q)) * u
 
 
-@with_kernel(RadialMap(Conformal(), to_unit=True))
+@with_kernel(RadialMap(conformal, lambda q, f: f * f, to_unit=True))
 def _of_ball(x: Tensor, K: Scalar, limit: float) -> Tensor:
     factor, q = bound(x, K, limit)
     return times((-K) ** 0.5 * factor, 2 / (1 - q)) * x
@@ -82,11 +83,6 @@ def _square(y: Points) -> Tensor:
 def time_of(y: Points) -> Tensor:
     """The time of points with these spatial coordinates."""
     return (1 + _square(y)).sqrt()
-
-
-def nonzero(x: Tensor) -> Tensor:
-    """x, and 1 where it is 0, so that one can divide by it."""
-    return x + (x == 0)
 
 
 @with_kernel(Horospheres())

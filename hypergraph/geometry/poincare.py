@@ -24,7 +24,6 @@ from hypergraph.geometry.numerics import (
     bound_length,
     finite_dot,
     operator,
-    per_point,
     radius_limit,
     raised,
     unit,
@@ -32,11 +31,6 @@ from hypergraph.geometry.numerics import (
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import TANHC, artanhc, asinhc, safe_sqrt, tanhc
 from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
-
-
-def _gap(x: Tensor, K: Scalar) -> Tensor:
-    limit = radius_limit(x.dtype)
-    return 1 - (-K * sq_norm(x)).clamp_max(limit * limit)
 
 
 def _inside(x: Tensor, K: Scalar) -> Point:
@@ -57,7 +51,7 @@ def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     return torch.isfinite(x).all(-1) & (-K * sq_norm(raised(x)).squeeze(-1) < 1 + slack)
 
 
-@with_kernel(RadialMap(TANHC))
+@with_kernel(RadialMap(TANHC.of, TANHC.twice_slope))
 def _exp0(u: Tensor, K: Scalar, limit: float) -> Tensor:
     factor, q = bound(u, K, limit)
     return times(times(factor, tanhc(q)), u)
@@ -79,16 +73,16 @@ def log0(x: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def inner(x: Tensor, u: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`g_x(u, v) = (\lambda_x^K)^2 \langle u, v\rangle`."""
-    return finite_dot(u, v, (2 / _gap(x, K)).square()).squeeze(-1)
+    return finite_dot(u, v, (2 / _inside(x, K).gap).square()).squeeze(-1)
 
 
 @operator
 def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\frac2s\sinh^{-1}(s\lVert x-y\rVert/\sqrt{g_x g_y})`: equal to the form with
     :math:`\tanh^{-1}`, without its cancellation."""
-    # s|x - y| < 2 in the ball
-    q = sq_norm(x - y).clamp_max(-4 / K) / (_gap(x, K) * _gap(y, K))
-    return (2 * safe_sqrt(q) * asinhc(-K * q)).squeeze(-1)
+    p, q = _inside(x, K), _inside(y, K)
+    h = sq_norm(p.vector - q.vector) / (p.gap * q.gap)
+    return (2 * safe_sqrt(h) * asinhc(-K * h)).squeeze(-1)
 
 
 @operator
@@ -115,16 +109,6 @@ def gyro_add(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The gyro inverse :math:`\ominus x = -x`."""
     return -x
-
-
-@operator
-def gyro_scale(t: float | Tensor, x: Tensor, *, K: Scalar) -> Tensor:
-    r"""Scalar gyromultiplication :math:`t \odot x = \mathrm{Exp}_0(t\,\mathrm{Log}_0 x)`; t is one number a
-    point."""
-    factor, q = bound(x, K, radius_limit(x.dtype))
-    scale = artanhc(q) * per_point(t)
-    reach, q = bound(scale * safe_sqrt(q), -1.0, math.atanh(radius_limit(x.dtype)))
-    return times(times(factor, times(reach, scale * tanhc(q))), x)
 
 
 @operator
@@ -169,12 +153,6 @@ def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     Shapes: x ``(..., n)``, v ``(C, n)``, result ``(..., C)``; one matrix product.
     """
     return horospheres(x, v, None, None, K=K, pace=2.0)
-
-
-@operator
-def dist_horosphere(x: Tensor, v: Tensor, tau: float | Tensor, *, K: Scalar) -> Tensor:
-    r"""The distance :math:`\lvert B^v(x) - \tau\rvert` to the horosphere :math:`\{B^v = \tau\}`."""
-    return (busemann(x, v, K=K) - tau).abs()
 
 
 @operator

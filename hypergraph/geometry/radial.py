@@ -66,7 +66,10 @@ def sinhc(q: Tensor) -> Tensor:
     return _radial(q, torch.sinh, _SINH)
 
 
-@with_kernel(Radial(_asinh, lambda q, f: (q + 1).rsqrt_().sub_(f), _ASINH))
+ASINHC = Radial(_asinh, lambda q, f: (q + 1).rsqrt_().sub_(f), _ASINH)
+
+
+@with_kernel(ASINHC)
 def asinhc(q: Tensor) -> Tensor:
     r""":math:`\sinh^{-1}(r)/r` at :math:`r=\sqrt q`."""
     return _radial(q, _asinh, _ASINH)

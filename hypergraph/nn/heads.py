@@ -7,10 +7,9 @@ formulas are in :mod:`hypergraph.geometry.planes`.
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hypergraph.geometry.numerics import raised
+from hypergraph.geometry import euclidean
 from hypergraph.geometry.space import Space
 from hypergraph.nn.registry import as_space
 from hypergraph.nn.shared import Directed, check_channels, check_points
@@ -24,6 +23,16 @@ class _Head(nn.Module):
         check_channels(in_channels=in_channels, num_classes=num_classes)
         self.in_channels, self.num_classes, self.space = in_channels, num_classes, as_space(space)
         self.weight = nn.Parameter(torch.empty(num_classes, in_channels))
+        self.add_parameters()
+        self.reset_parameters()
+
+    def add_parameters(self) -> None:
+        """Those beside the weight."""
+        raise NotImplementedError
+
+    def reset_parameters(self) -> None:
+        """Initialise anew."""
+        raise NotImplementedError
 
     def checked(self, x: Tensor) -> Tensor:
         """x, where these are points of the space."""
@@ -37,10 +46,8 @@ class _Scaled(Directed, _Head):
     """What BMLR and PoincareMLR share."""
 
     def __init__(self, in_channels: int, num_classes: int, space: Space, *, magnitude: str = "free") -> None:
-        super().__init__(in_channels, num_classes, space)
         self.magnitude = magnitude
-        self.add_parameters()
-        self.reset_parameters()
+        super().__init__(in_channels, num_classes, space)
 
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/n, zero offsets, as HNN++ does."""
@@ -97,10 +104,8 @@ class PoincareMLR(_Scaled):
 class _Offset(_Head):
     """Offsets b_k beside the weight: what LorentzMLR and TangentMLR share."""
 
-    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
-        super().__init__(in_channels, num_classes, space)
-        self.b = nn.Parameter(torch.empty(num_classes))
-        self.reset_parameters()
+    def add_parameters(self) -> None:
+        self.b = nn.Parameter(torch.empty(self.num_classes))
 
     def reset_parameters(self) -> None:
         """Uniform in 1/sqrt(n), as ``nn.Linear`` and the source of LorentzMLR do."""
@@ -134,10 +139,8 @@ class LorentzMLR(_Offset):
 class _Placed(_Head):
     """A point p_k, as exp0 of a free vector, for each class: what GaneaMLR and PseudoBusemannMLR share."""
 
-    def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
-        super().__init__(in_channels, num_classes, space)
-        self.point = nn.Parameter(torch.empty(num_classes, in_channels))
-        self.reset_parameters()
+    def add_parameters(self) -> None:
+        self.point = nn.Parameter(torch.empty_like(self.weight))
 
     def reset_parameters(self) -> None:
         """Xavier normals, and every point at the origin, as HNN does."""
@@ -199,6 +202,4 @@ class TangentMLR(_Offset):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        u = self.space.log0(self.checked(x))
-        # autocast may run the product: what follows is no geometry
-        return F.linear(u, raised(self.weight)).to(u.dtype) + raised(self.b)
+        return euclidean.shift0(self.space.log0(self.checked(x)), self.b, self.weight)

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import lorentz, poincare
+from hypergraph.geometry import Lorentz, PoincareBall
 from hypergraph.geometry.numerics import clip
 
-MODULES: dict[str, ModuleType] = {"poincare": poincare, "lorentz": lorentz}
+
+class At:
+    """The operators of a space, which is what runs, as functions of the curvature too: any number or tensor,
+    such as one to differentiate by."""
+
+    def __init__(self, cls: Any) -> None:
+        self.cls = type(cls.__name__, (cls,), {"K": property(lambda space: space.given)})
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def run(*args: Any, K: Any, **kwargs: Any) -> Any:
+            space = self.cls()
+            object.__setattr__(space, "given", K)
+            return getattr(space, name)(*args, **kwargs)
+
+        return run
+
+
+MODELS = {"poincare": At(PoincareBall), "lorentz": At(Lorentz)}
 CURVATURES = [-2.3, -1.0, -0.5, -0.1]
 # Kinds of arguments: v tangent at 0, p point, u tangent at a point, b ideal points, t scalars, m many points.
 KINDS = {
@@ -47,14 +64,14 @@ FOR_LAYERS = (
     "summand",
     "log0_of_sum",
 )
-NAMES = [(model, name) for model in MODULES for name in [*KINDS, "convert"]]
+NAMES = [(model, name) for model in MODELS for name in [*KINDS, "convert"]]
 
 
 def operator(model: str, name: str) -> Callable[..., Tensor]:
     """The function; `convert` is the isometry to the other model, and the Fréchet mean takes few steps."""
     if name == "convert":
         name = "to_lorentz" if model == "poincare" else "to_poincare"
-    function = getattr(MODULES[model], name)
+    function = getattr(MODELS[model], name)
     if name == "frechet_mean":
         return lambda x, K: function(x, K=K, max_iter=4)
     return lambda *args, K: function(*args, K=K)
@@ -83,7 +100,7 @@ def arguments(
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
-    module, scale = MODULES[model], size / (-K) ** 0.5 / n**0.5
+    module, scale = MODELS[model], size / (-K) ** 0.5 / n**0.5
     out: list[Tensor] = []
     for kind in KINDS.get(name, "p"):
         if kind == "v":
@@ -106,7 +123,7 @@ __all__ = [
     "CURVATURES",
     "FOR_LAYERS",
     "KINDS",
-    "MODULES",
+    "MODELS",
     "NAMES",
     "arguments",
     "clip",

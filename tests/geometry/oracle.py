@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -323,7 +323,7 @@ def call_oracle(kit: Kit, name: str, args: list[Any], K: Any = None) -> Vector:
     return out if isinstance(out, list) else [out]
 
 
-def call_torch(module: ModuleType, kit: Kit, name: str, args: list[Any], K: Any) -> torch.Tensor:
+def call_torch(model: Any, kit: Kit, name: str, args: list[Any], K: Any) -> torch.Tensor:
     """The same from the package, at the same coordinates (the time coordinate rounded)."""
     full: list[Any] = []
     for kind, arg in zip(SIGNATURES[name], args):
@@ -341,7 +341,7 @@ def call_torch(module: ModuleType, kit: Kit, name: str, args: list[Any], K: Any)
             full.append(float(arg))
     if name == "convert":
         name = "to_lorentz" if kit.model == "poincare" else "to_poincare"
-    return getattr(module, name)(*full, K=K).reshape(-1)
+    return getattr(model, name)(*full, K=K).reshape(-1)
 
 
 def relative_error(got: torch.Tensor, want: Vector) -> float:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 from mpmath import mpf
 
-from hypergraph.geometry import lorentz, poincare
 from tests.geometry import oracle
+from tests.geometry.operators import MODELS
 from tests.geometry.oracle import Kit, times
 from tests.ways import WAYS, way
 
@@ -30,7 +29,6 @@ RADII = {
     torch.float32: [1e-8, 1e-3, 0.4, 1.0, 3.0, 6.0],
     torch.float64: [1e-8, 1e-3, 0.4, 1.0, 3.0, 6.0, 12.0],
 }
-MODULES: dict[str, ModuleType] = {"poincare": poincare, "lorentz": lorentz}
 
 
 def pairs(kit: Kit) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
@@ -127,7 +125,7 @@ def check(
         want, errors = oracle.call_oracle(kit, name, args), []
         for which in WAYS:
             with way(which):
-                got = oracle.call_torch(MODULES[model], kit, name, args, K)
+                got = oracle.call_torch(MODELS[model], kit, name, args, K)
             assert got.dtype == dtype
             errors.append(oracle.relative_error(got, want))
         error = max(errors)

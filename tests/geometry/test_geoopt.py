@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import lorentz, poincare
-from tests.geometry.operators import CURVATURES, arguments
+from tests.geometry.operators import CURVATURES, MODELS, arguments
+
+poincare, lorentz = MODELS.values()
 
 
 def close(a: Tensor, b: Tensor) -> None:

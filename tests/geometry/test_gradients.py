@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from hypergraph.geometry import numerics, origin, planes, radial
-from tests.geometry.operators import KINDS, MODULES, NAMES, arguments, clip, operator
+from hypergraph.geometry import lorentz, numerics, origin, planes, poincare, radial
+from tests.geometry.operators import KINDS, MODELS, NAMES, arguments, clip, operator
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -39,11 +39,11 @@ def test_derivatives_where_points_are_clipped(
     model: str, name: str, K: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a limit near enough for finite differences: a clipped point moves along its sphere, and with K."""
-    for module in (numerics, origin, planes, *MODULES.values()):
+    for module in (numerics, origin, planes, poincare, lorentz):
         if hasattr(module, "radius_limit"):
             monkeypatch.setattr(module, "radius_limit", lambda dtype: 0.9)
     torch.manual_seed(0)
-    module, curvature = MODULES[model], torch.tensor(K, dtype=torch.float64, requires_grad=True)
+    module, curvature = MODELS[model], torch.tensor(K, dtype=torch.float64, requires_grad=True)
     far = torch.nn.functional.normalize(torch.randn(3, 2, dtype=torch.float64))
     far = (torch.tensor([[0.3], [0.85], [4.0]], dtype=torch.float64) / (-K) ** 0.5 * far).requires_grad_()
 
@@ -118,7 +118,7 @@ def line(model: str, radii: Tensor, K: float, direction: list[float]) -> Tensor:
     """Points at scaled distances `radii` from the origin in one direction."""
     v = torch.tensor(direction, dtype=radii.dtype)
     half = radii / 2 if model == "poincare" else radii
-    return MODULES[model].exp0(half[:, None] / (-K) ** 0.5 * v, K=K)
+    return MODELS[model].exp0(half[:, None] / (-K) ** 0.5 * v, K=K)
 
 
 @pytest.mark.parametrize(("model", "name"), NAMES)
@@ -133,7 +133,7 @@ def test_gradients_are_finite(model: str, name: str, dtype: torch.dtype, K: floa
     ambient = vectors if model == "poincare" else torch.nn.functional.pad(vectors, (1, 0))
     many = torch.stack([x, x.flip(0)], -2)
     ideal = torch.tensor([[0.6, 0.8], [-0.6, -0.8], [0.8, -0.6]], dtype=dtype)
-    for other in (x, MODULES[model].gyro_neg(x, K=K), x.flip(0)):
+    for other in (x, MODELS[model].gyro_neg(x, K=K), x.flip(0)):
         for u in (ambient, torch.zeros_like(ambient)):
             points = iter((x, other, x))
             choose = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hypergraph.geometry.numerics import clip, distance_limit, radius_limit
-from tests.geometry.operators import KINDS, MODULES, NAMES, operator
+from tests.geometry.operators import KINDS, MODELS, NAMES, operator
 from tests.ways import WAYS, way
 
 N, BATCH = 3, 4
@@ -57,7 +57,7 @@ def test_always_finite(model: str, name: str, data: st.DataObject, K: float, dty
                 for grad in torch.autograd.grad(out.sum(), args, allow_unused=True):
                     assert grad is None or grad.isfinite().all()
     if name in ("exp0", "exp", "gyro_add", "gyro_scale", "project", "centroid"):
-        assert MODULES[model].contains(out.detach(), K=K).all()
+        assert MODELS[model].contains(out.detach(), K=K).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
@@ -67,7 +67,7 @@ def test_clipping_is_at_the_limit(dtype: torch.dtype, K: float) -> None:
     v = torch.tensor([0.6, -0.8], dtype=dtype)
     limit = distance_limit(dtype)
     assert limit == pytest.approx(2 * math.atanh(radius_limit(dtype)))
-    for model, module in MODULES.items():
+    for model, module in MODELS.items():
         for far in (module.exp0(1e3 / s * v, K=K), module.gyro_scale(9.0, module.exp0(v * 5 / s, K=K), K=K)):
             assert module.contains(far, K=K)
             # within what the last digits of 1 - s|x| can tell
@@ -77,10 +77,10 @@ def test_clipping_is_at_the_limit(dtype: torch.dtype, K: float) -> None:
         assert not module.contains(outside, K=K)
 
 
-@pytest.mark.parametrize("model", MODULES)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 def test_projection_leaves_points_alone(model: str, dtype: torch.dtype) -> None:
-    module, K = MODULES[model], -0.5
+    module, K = MODELS[model], -0.5
     u = torch.randn(50, 5, generator=torch.Generator().manual_seed(0)).to(dtype)
     x = module.exp0(u, K=K)
     torch.testing.assert_close(module.project(x, K=K), x, rtol=4 * torch.finfo(dtype).eps, atol=0)

@@ -87,10 +87,9 @@ class Shift(Kernel):
 
     by_rows = True
 
-    def forward(self, w: Tensor, weight: Tensor | None, b: Tensor, rate: Any, limit: float) -> Found:
+    def forward(self, w: Tensor, b: Tensor, rate: Any, limit: float) -> Found:
         if w.dim() != 2 or isinstance(rate, Tensor) or w.numel() == 0 or b.numel() == 0:
             return None
-        w = w if weight is None else torch.mm(w, weight.T)
         q = sq_norms(w, rate * rate, TINY)
         r = q.sqrt()
         farthest = r.max().item()
@@ -102,13 +101,8 @@ class Shift(Kernel):
         return made and (made[0], (q, *made[1]))
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        u, weight, b, rate, limit = inputs
-        by_w, by_b = _add_backward(kept[0], kept[1:], b, rate, limit, grads[0])
-        if weight is None:
-            return by_w, None, by_b, None, None
-        # of few columns, u is the one to transpose: that takes a third of the time
-        by_weight = torch.mm(u.T, by_w).T if needed[1] else None
-        return torch.mm(by_w, weight) if needed[0] else None, by_weight, by_b, None, None
+        _, b, rate, limit = inputs
+        return *_add_backward(kept[0], kept[1:], b, rate, limit, grads[0]), None, None
 
 
 class FromDistances(Kernel):
@@ -116,7 +110,7 @@ class FromDistances(Kernel):
 
     by_rows = True
 
-    def forward(self, d: Tensor, b: Tensor | None, s: Any, rate: Any, limit: float) -> Found:
+    def forward(self, d: Tensor, b: Tensor, s: Any, rate: Any, limit: float) -> Found:
         if d.dim() != 2 or isinstance(rate, Tensor) or d.numel() == 0:
             return None
         w = (d * s).sinh_().div_(rate)
@@ -124,12 +118,10 @@ class FromDistances(Kernel):
         cosh = time.max().item()
         if not cosh <= math.cosh(limit):
             return None
-        b = torch.zeros_like(w[0]) if b is None else b
         return _add(w, constant(1, 1.0, d.dtype), time, math.acosh(cosh), b, rate, limit)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (_, given, s, rate, limit), w = inputs, kept[0]
-        b = torch.zeros_like(w[0]) if given is None else given
+        (_, b, s, rate, limit), w = inputs, kept[0]
         by_w, by_b = _add_backward(None, kept, b, rate, limit, grads[0])
         cosh = torch.addcmul(constant(1, 1.0, w.dtype), w, w, value=rate * rate).sqrt_()
-        return by_w.mul_(cosh).mul_(s / rate), None if given is None else by_b, None, None, None
+        return by_w.mul_(cosh).mul_(s / rate), by_b, None, None, None

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
 from hypergraph.geometry.kernels.small import constant, plus, sq_norms
+from hypergraph.geometry.radial import ASINHC
 from hypergraph.sparse import SparseRows, spmm
 
 # Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
@@ -135,31 +136,17 @@ def _asinh_slope(t: Tensor, value: Tensor) -> Tensor:
     return (t * t).add_(1).rsqrt_()
 
 
-def _square(t: Tensor) -> Tensor:
-    # sinh(h)^2 at t = cosh(2h); at 0 the smallest number leaves the right limit
-    return (t - 1).mul_(0.5).clamp_min_(torch.finfo(t.dtype).tiny)
-
-
+# at t = cosh(2h) h coth(h) is asinhc(q) sqrt(1 + q), q = sinh(h)^2
 def _hcothh(t: Tensor) -> Tensor:
-    q = _square(t)
-    root, r = (q + 1).sqrt_(), q.sqrt()
-    return q.div_(root + 1).add_(r).log1p_().mul_(root).div_(r)
-
-
-_SERIES_BELOW = 1e-3  # the six terms are exact there to float64 rounding
-_SERIES = (1 / 3, -4 / 15, 8 / 35, -64 / 315, 128 / 693, -512 / 3003)
+    q = (t - 1).mul_(0.5)
+    return ASINHC.of(q).mul_(q.add_(1).sqrt_())
 
 
 def _hcothh_slope(t: Tensor, value: Tensor) -> Tensor:
-    q = _square(t)
-    slope = (value / (q + 1)).neg_().add_(1).div_(q).mul_(0.5)
-    if q.amin() < _SERIES_BELOW:
-        low = q.clamp_max(_SERIES_BELOW)
-        near = low * _SERIES[-1]
-        for coefficient in _SERIES[-2:0:-1]:
-            near.add_(coefficient).mul_(low)
-        slope = torch.where(q < _SERIES_BELOW, near.add_(_SERIES[0]), slope)
-    return slope.mul_(0.5)
+    q = (t - 1).mul_(0.5)
+    root = (q + 1).sqrt_()
+    f = value / root
+    return ASINHC.slope(q, f).mul_(root).addcdiv_(f, root, value=0.5).mul_(0.5)
 
 
 _FUNCTIONS = {"asinh": (_asinh, _asinh_slope), "hcothh": (_hcothh, _hcothh_slope)}

@@ -11,6 +11,8 @@ from torch import Tensor
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
 from hypergraph.geometry.kernels.small import TINY, constant, dots, scaled, sq_norms
 
+Value = Callable[[Tensor], Tensor]
+Slope = Callable[[Tensor, Tensor], Tensor]
 _SERIES_BELOW = 1e-3
 
 
@@ -26,12 +28,7 @@ class Radial(Kernel):
         series: the coefficients of f in q; six are enough below 1e-3.
     """
 
-    def __init__(
-        self,
-        value: Callable[[Tensor], Tensor],
-        numerator: Callable[[Tensor, Tensor], Tensor],
-        series: Sequence[float],
-    ) -> None:
+    def __init__(self, value: Value, numerator: Slope, series: Sequence[float]) -> None:
         self.value, self.numerator = value, numerator
         self.slopes = [k * c for k, c in enumerate(series[:6])][1:]
 
@@ -48,38 +45,34 @@ class Radial(Kernel):
         """Twice the derivative of f by q; near 0 mere rounding."""
         return self.numerator(q, f).div_(q.clamp_min(TINY))
 
-    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (q,), (f,), (grad,) = inputs, kept, grads
+    def slope(self, q: Tensor, f: Tensor) -> Tensor:
+        """The derivative of f by q."""
+        slope = self.twice_slope(q, f).mul_(0.5)
         if q.numel() and q.min().item() >= _SERIES_BELOW:
-            return (self.twice_slope(q, f).mul_(grad).mul_(0.5),)
-        small = q < _SERIES_BELOW
-        taylor = q * self.slopes[-1]
+            return slope
+        low = q.clamp_max(_SERIES_BELOW)
+        taylor = low * self.slopes[-1]
         for c in self.slopes[-2:0:-1]:
-            taylor.add_(c).mul_(q)
-        far = self.twice_slope(torch.where(small, 1.0, q), f).mul_(0.5)
-        return (torch.where(small, taylor.add_(self.slopes[0]), far).mul_(grad),)
+            taylor.add_(c).mul_(low)
+        return torch.where(q < _SERIES_BELOW, taylor.add_(self.slopes[0]), slope)
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        return (self.slope(inputs[0], kept[0]).mul_(grads[0]),)
 
 
-class Conformal:
+def conformal(q: Tensor) -> Tensor:
     """2 / (1 - q), which takes points of the ball to the spatial parts of those of the Lorentz model."""
-
-    def of(self, q: Tensor) -> Tensor:
-        """The value."""
-        return torch.add(constant(1, 0.5, q.dtype), q, alpha=-0.5).reciprocal_()
-
-    def twice_slope(self, q: Tensor, f: Tensor) -> Tensor:
-        """Twice the derivative."""
-        return f * f
+    return torch.add(constant(1, 0.5, q.dtype), q, alpha=-0.5).reciprocal_()
 
 
 class RadialMap(Kernel):
     """Rows u times a radial function of q = -K |u|^2, inside the limit and at a fixed curvature; with
-    ``to_unit`` in units of the curvature radius."""
+    ``to_unit`` in units of the curvature radius. ``twice_slope`` is a function of q and of the value."""
 
     by_rows = True
 
-    def __init__(self, radial: Radial | Conformal, to_unit: bool = False) -> None:
-        self.radial, self.to_unit = radial, to_unit
+    def __init__(self, of: Value, twice_slope: Slope, to_unit: bool = False) -> None:
+        self.of, self.twice_slope, self.to_unit = of, twice_slope, to_unit
 
     def numbers(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, ...] | None:
         """q, f and the factor of each row, where this kernel can be used."""
@@ -88,7 +81,7 @@ class RadialMap(Kernel):
         q = sq_norms(u, -K)
         if not q.max().item() <= limit * limit:
             return None
-        f = self.radial.of(q)
+        f = self.of(q)
         return q, f, scaled(f, (-K) ** 0.5) if self.to_unit else f
 
     def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
@@ -102,7 +95,7 @@ class RadialMap(Kernel):
         """The gradient by u, given that by the rows y that come out, and ``more`` times y where given."""
         q, f, factor = found
         # what is mere rounding near 0 is multiplied by u twice
-        along, slope = dots(by_y, u), self.radial.twice_slope(q, f)
+        along, slope = dots(by_y, u), self.twice_slope(q, f)
         along = scaled(along, (-K) ** 0.5) if self.to_unit else along
         if more is None:
             along.mul_(slope)
