@@ -62,7 +62,8 @@ def _added(x: Tensor, time: Tensor, b: Tensor, rate: Scalar, limit: float) -> Te
 
 
 @with_kernel(Shift())
-def _shift(w: Tensor, b: Tensor, rate: Scalar, limit: float) -> Tensor:
+def _shift(w: Tensor, weight: Tensor | None, b: Tensor, rate: Scalar, limit: float) -> Tensor:
+    w = w if weight is None else product(w, weight)
     scale, cosh = _sinh(rate * rate * sq_norm(w), limit)
     return _logarithm(_added(rate * scale * w, cosh, b, rate, limit), rate, limit)
 
@@ -76,11 +77,12 @@ def shift0(
 
     Written without points: on the ball these have lost digits that the logarithm needs.
     """
-    w = w if weight is None else product(w, weight)
+    if weight is not None and (b is None or isinstance(w, SparseRows)):
+        w, weight = product(w, weight), None
     if b is None:
         return bound0(w, K=K, pace=pace)
     assert isinstance(w, Tensor)
-    return _shift(w, b, pace * (-K) ** 0.5, distance_limit(w.dtype))
+    return _shift(w, weight, b, pace * (-K) ** 0.5, distance_limit(w.dtype))
 
 
 @with_kernel(FromDistances())

@@ -173,9 +173,13 @@ def hyperplanes(
     s, limit = (-K) ** 0.5, distance_limit(weight.dtype)
     b = s * offset
     b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
-    y, norms = seen(_flat(x), K, pace, tangent), torch.linalg.vector_norm(weight, dim=-1)
+    y, norms = seen(_flat(x), K, pace, tangent), _norms(weight)
     scale, column = (norms if scale is None else scale) / s, b.cosh() / nonzero(norms)
     return _shaped(tail(product(y, weight), time_of(y), column, -b.sinh(), scale, "asinh", -math.inf), x)
+
+
+def _norms(rows: Tensor) -> Tensor:
+    return safe_sqrt(sq_norm(rows)).squeeze(-1)
 
 
 class _Placed(NamedTuple):
@@ -191,8 +195,7 @@ class _Placed(NamedTuple):
 
 
 def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _Placed:
-    # a norm has the cheaper derivative, and here the rows are many
-    u2, z2 = (torch.linalg.vector_norm(rows, dim=-1).square() for rows in (point, normal))
+    u2, z2 = (sq_norm(rows).squeeze(-1) for rows in (point, normal))
     own, q = bound_of(u2, pace * pace * K, distance_limit(point.dtype))
     factor = times(pace * (-K) ** 0.5 * own, sinhc(q))
     square = factor.square() * u2
@@ -213,8 +216,7 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
     lean = at.length * at.along * at.factor / (1 + at.time)
     towards = combine(1.0, normal, lean.unsqueeze(-1), point)
-    norms = torch.linalg.vector_norm(towards, dim=-1)
-    column = (1 + at.along.square()).sqrt() / nonzero(norms)
+    column = (1 + at.along.square()).sqrt() / nonzero(_norms(towards))
     scale = (1 + at.time) * at.length / (-K) ** 0.5
     return _shaped(tail(product(y, towards), time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
 

@@ -209,13 +209,12 @@ def test_sparse_rows_are_one_more_input(model: str, which: str) -> None:
                 torch.testing.assert_close(*found, rtol=1e-11, atol=1e-11)
 
 
-def test_blocks_of_rows_and_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     space = PoincareBall(-0.5).double()
     table = operators(space, "poincare")
     whole = {name: results(f, [draw(7, 5), *rest]) for name, (f, rest) in table.items()}
     monkeypatch.setattr(dispatch, "BLOCK_ROWS", 2)
     monkeypatch.setattr(kernels, "BLOCK_ENTRIES", 15)
-    monkeypatch.setattr(kernels, "_WHOLE", 10)
     for name, (function, rest) in table.items():
         torch.testing.assert_close(results(function, [draw(7, 5), *rest]), whole[name])
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from hypergraph.geometry.kernels.torch_internals import has_hidden_batch, transformed, without_autograd
+from hypergraph.geometry.kernels.torch_internals import in_disguise, transformed, without_autograd
 
 Inputs = Sequence[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -120,7 +120,7 @@ class _ByHand(torch.autograd.Function):
         everything = [other if x is None else x for x, other in zip(ctx.saved_tensors, ctx.others)]
         inputs, kept = everything[: ctx.count], everything[ctx.count :]
         needed = ctx.needs_input_grad[2:]
-        if torch.is_grad_enabled() or not eager(*grads) or any(map(has_hidden_batch, grads)):
+        if torch.is_grad_enabled() or not eager(*grads) or any(map(in_disguise, grads)):
             return None, None, *_differentiate(ctx.definition, inputs, needed, grads)
         with without_autograd():
             return None, None, *ctx.kernel.backward(inputs, kept, needed, *grads)

@@ -87,9 +87,10 @@ class Shift(Kernel):
 
     by_rows = True
 
-    def forward(self, w: Tensor, b: Tensor, rate: Any, limit: float) -> Found:
+    def forward(self, w: Tensor, weight: Any, b: Tensor, rate: Any, limit: float) -> Found:
         if w.dim() != 2 or isinstance(rate, Tensor) or w.numel() == 0 or b.numel() == 0:
             return None
+        w = w if weight is None else torch.mm(w, weight.T)
         q = sq_norms(w, rate * rate, TINY)
         r = q.sqrt()
         farthest = r.max().item()
@@ -101,8 +102,13 @@ class Shift(Kernel):
         return made and (made[0], (q, *made[1]))
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        _, b, rate, limit = inputs
-        return *_add_backward(kept[0], kept[1:], b, rate, limit, grads[0]), None, None
+        u, weight, b, rate, limit = inputs
+        by_w, by_b = _add_backward(kept[0], kept[1:], b, rate, limit, grads[0])
+        if weight is None:
+            return by_w, None, by_b, None, None
+        by_u = torch.mm(by_w, weight) if needed[0] else None
+        # of few columns, u is the one to transpose: that takes a third of the time
+        return by_u, torch.mm(u.T, by_w).T, by_b, None, None
 
 
 class FromDistances(Kernel):

@@ -1,8 +1,7 @@
 """Signed distances of many points to many horospheres or hyperplanes.
 
-At batch x classes the time goes into fresh memory, and at many classes into reading the weight: so a weight
-is read once forwards and once backwards, in blocks of its rows, and elementwise functions run over blocks of
-points that stay in the cache.
+At batch x classes the time goes into fresh memory, so passes are few, are made in place, and of functions
+that need several run over blocks of points that stay in the cache.
 """
 
 from __future__ import annotations
@@ -19,26 +18,19 @@ from hypergraph.geometry.kernels.small import constant, plus, sq_norms
 from hypergraph.geometry.radial import ASINHC
 from hypergraph.sparse import SparseRows, spmm
 
-# Numbers of a weight, or of points x classes, in a block: few enough for the cache, many enough for the
-# overhead of an operation not to count.
+# Numbers of points x classes in a block: few enough for the cache, many enough for the overhead of an
+# operation not to count.
 BLOCK_ENTRIES = 2**17
-_WHOLE = 8 * BLOCK_ENTRIES  # a weight of so many numbers is not cut into blocks
 # With fewer columns a matrix is kept column by column: vector code runs along the rows, which are many.
 _FEW = 16
 
 
-def _class_blocks(weight: Tensor) -> Iterator[slice]:
-    """Blocks of the rows of a weight: all of it, but where it is too large for the cache."""
-    classes, n = weight.shape
-    size = classes if weight.numel() <= _WHOLE else max(BLOCK_ENTRIES // max(n, 1), 1)
-    return (slice(start, start + size) for start in range(0, classes, max(size, 1)))
-
-
 class Horospheres(Kernel):
-    r""":func:`hypergraph.geometry.planes.horospheres`, the kernel of the view that comes before it included.
+    r""":func:`hypergraph.geometry.planes.horospheres`, the kernel of the view that comes before it included:
+    a factor :math:`m_i` for each row, which stays apart from it.
 
-    The argument of the logarithm is :math:`1 + t`, :math:`t_{ik} = \text{rise}_i - \langle y_i, z_k\rangle /
-    \lVert z_k\rVert` with the time :math:`1 + \text{rise}`.
+    The argument of the logarithm is :math:`1 + t`, :math:`t_{ik} = \text{rise}_i - m_i\langle x_i, z_k\rangle
+    / \lVert z_k\rVert` with the time :math:`1 + \text{rise}`.
     """
 
     def forward(
@@ -48,80 +40,61 @@ class Horospheres(Kernel):
             return None
         found: Any = ()
         if view is None:
-            y, square = x, x.sq_norm() if isinstance(x, SparseRows) else sq_norms(x).unsqueeze(-1)
+            square = x.sq_norm() if isinstance(x, SparseRows) else sq_norms(x).unsqueeze(-1)
         else:
             found = view.kernel.numbers(x, K, limit)
             if found is None:
                 return None
             q, of_q, factor = found
-            y, square = factor.unsqueeze(-1) * x, (of_q * of_q).mul_(q).unsqueeze(-1)
-        time = plus(square, 1.0).sqrt_()
-        rise = square / plus(time, 1.0)
-        t, inverse = _products(y, weight)
+            square = (of_q * of_q).mul_(q).unsqueeze(-1)
+        inverse = torch.linalg.vector_norm(weight, dim=-1).reciprocal_()
         shortest, longest = inverse.aminmax()
         if not 1e-15 < shortest.item() <= longest.item() < 1e15:  # a direction that may have lost its digits
             return None
+        time = plus(square, 1.0).sqrt_()
+        rise = square / plus(time, 1.0)
+        if isinstance(x, SparseRows):
+            t = x.product(weight)
+        else:
+            t = torch.mm(weight, x.T).T if weight.size(0) < _FEW else torch.mm(x, weight.T)
+        t = t if view is None else t.mul_(factor.unsqueeze(-1))
         torch.addcmul(rise, t, inverse, value=-1, out=t)
         r = square.sqrt().add_(rise)
         t.clamp_min_(r.div_(torch.add(constant(1, -1.0, r.dtype), r, alpha=-1)))
         f = t.log1p_()
         # logits row by row, whatever the layout here: what follows them reads rows
         out = torch.addcmul(offset, f, scale, out=f.new_empty(f.shape))
-        return out, (y, time, inverse, f, *found)
+        return out, (time, inverse, f, *found)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (x, weight, scale, offset, view, K, _), (y, time, inverse, f, *found), (grad,) = inputs, kept, grads
-        if weight.size(0) < _FEW:
-            grad = grad.T.contiguous().T
-        ones = constant(len(grad), 1.0, grad.dtype)
+        (x, weight, scale, offset, view, K, _), (time, inverse, f, *found), (grad,) = inputs, kept, grads
+        ones, time = constant(len(grad), 1.0, grad.dtype), time[:, 0]
         by_offset = torch.mv(grad.T, ones)
-        part = grad * f
+        part = f * grad  # in the layout of f
         by_scale = torch.mv(part.T, ones) if needed[2] else None
         # by t: grad / (1 + t), times the scale; 1 + t is exp(f), and t is not kept
         by_t = torch.neg(f, out=part).exp_().mul_(grad)
-        by_rise = torch.mv(by_t, scale).unsqueeze_(-1)
+        by_rise = torch.mv(by_t, scale)
         # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
-        along = torch.addmv(by_offset, by_t.T, time[:, 0], alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
-        by_y, by_weight = _products_backward(y, weight, by_t.mul_((scale * inverse).neg_()), along, needed[0])
-        if by_y is not None and view is None:
-            by_y.addcmul_(by_rise.div_(time), y)
-        elif by_y is not None:
-            by_y = view.kernel.gradient(x, K, found, by_y, by_rise.div_(time).squeeze(-1))
-        return by_y, by_weight, by_scale, by_offset.sum_to_size(offset.shape), None, None, None
-
-
-def _products(y: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The products with the rows of the weight, and one over the norms of these rows."""
-    if isinstance(y, SparseRows):
-        return y.product(weight), _inverse_norms(weight)
-    if weight.size(0) < _FEW:
-        return torch.mm(weight, y.T).T, _inverse_norms(weight)
-    t, inverse = y.new_empty(y.size(0), weight.size(0)), weight.new_empty(weight.size(0))
-    for block in _class_blocks(weight):
-        inverse[block] = _inverse_norms(weight[block])
-        torch.mm(y, weight[block].T, out=t[:, block])
-    return t, inverse
-
-
-def _products_backward(
-    y: Any, weight: Tensor, by_t: Tensor, along: Tensor, needs_y: bool
-) -> tuple[Tensor | None, Tensor]:
-    """The gradients by y, and by the weight, less ``along`` times the weight."""
-    along = along.unsqueeze(-1)
-    if isinstance(y, SparseRows):
-        return None, spmm(y.matrix.T, by_t.mul_(y.factor)).T.addcmul_(along, weight, value=-1)
-    by_y, by_weight = None, torch.empty_like(weight)
-    for block in _class_blocks(weight):
-        if needs_y:
-            part = by_t[:, block], weight[block]
-            by_y = torch.mm(*part) if by_y is None else by_y.addmm_(*part)
-        torch.mm(by_t[:, block].T, y, out=by_weight[block])
-        by_weight[block].addcmul_(along[block], weight[block], value=-1)
-    return by_y, by_weight
-
-
-def _inverse_norms(weight: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(weight, dim=-1).reciprocal_()
+        along = torch.addmv(by_offset, by_t.T, time, alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
+        by_t.mul_((scale * inverse).neg_())
+        by_x, towards = None, by_rise / time
+        if view is not None:
+            q, of_q, factor = found
+            by_t.mul_(factor.unsqueeze(-1))
+            # the factor has the same sums for its gradient, over classes
+            by_factor = torch.mv(grad, scale).addcmul_(time, by_rise, value=-1).div_(of_q)
+            towards.mul_(of_q)
+            by_factor.addcmul_(towards, q).mul_(view.kernel.twice_slope(q, of_q))
+            towards = by_factor.addcmul_(towards, of_q).mul_(-K)
+        if isinstance(x, SparseRows):
+            by_weight = spmm(x.matrix.T, by_t.mul_(x.factor)).T
+        else:
+            by_weight = torch.mm(by_t.T, x)
+            if needed[0]:
+                by_x = torch.mm(by_t, weight).addcmul_(towards.unsqueeze(-1), x)
+        by_weight.addcmul_(along.unsqueeze(-1), weight, value=-1)
+        return by_x, by_weight, by_scale, by_offset.sum_to_size(offset.shape), None, None, None
 
 
 def _asinh(t: Tensor) -> Tensor:

@@ -89,17 +89,8 @@ class RadialMap(Kernel):
         return None if found is None else (found[2].unsqueeze(-1) * u, found)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        return self.gradient(inputs[0], inputs[1], kept, grads[0]), None, None
-
-    def gradient(self, u: Tensor, K: Any, found: Inputs, by_y: Tensor, more: Any = None) -> Tensor:
-        """The gradient by u, given that by the rows y that come out, and ``more`` times y where given."""
-        q, f, factor = found
+        (u, K, _), (q, f, factor), (by_y,) = inputs, kept, grads
         # what is mere rounding near 0 is multiplied by u twice
-        along, slope = dots(by_y, u), self.twice_slope(q, f)
+        along = dots(by_y, u).mul_(self.twice_slope(q, f))
         along = scaled(along, (-K) ** 0.5) if self.to_unit else along
-        if more is None:
-            along.mul_(slope)
-        else:
-            more = more * f
-            along.addcmul_(more, q).mul_(slope).addcmul_(more, f)
-        return (factor.unsqueeze(-1) * by_y).addcmul_(along.unsqueeze(-1), u, value=-K)
+        return (factor.unsqueeze(-1) * by_y).addcmul_(along.unsqueeze(-1), u, value=-K), None, None

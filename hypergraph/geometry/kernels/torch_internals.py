@@ -25,9 +25,10 @@ def transformed() -> bool:
     )
 
 
-def has_hidden_batch(x: Tensor) -> bool:
-    """Whether x has a batch dimension that does not show, as gradients of ``is_grads_batched=True`` have."""
-    return torch._C._functorch.is_legacy_batchedtensor(x)
+def in_disguise(x: Tensor) -> bool:
+    """Whether x has a batch dimension that does not show, as gradients of ``is_grads_batched=True`` have, or
+    stands for zeros that have no memory."""
+    return torch._C._functorch.is_legacy_batchedtensor(x) or x._is_zerotensor()
 
 
 def without_autograd() -> Any:
