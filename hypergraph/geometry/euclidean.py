@@ -73,18 +73,14 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     return dot(x - p, unit(a)).squeeze(-1)
 
 
-def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
+def centroid(x: Tensor, weights: Tensor | None = None, **_: Any) -> Tensor:
     """The weighted mean of the points on dimension -2."""
     if weights is None:
         return x.mean(-2)
     return (weights.unsqueeze(-1) * x).sum(-2) / weights.sum(-1, keepdim=True)
 
 
-def frechet_mean(
-    x: Tensor, weights: Tensor | None = None, *, K: Scalar, max_iter: int = 64, tol: float | None = None
-) -> Tensor:
-    """The weighted mean: in flat space no iteration is needed."""
-    return centroid(x, weights, K=K)
+frechet_mean = centroid  # in flat space no iteration is needed
 
 
 @operator

@@ -51,14 +51,14 @@ class _Point(NamedTuple):
         return Point(half_gap * self.vector, 2 * half_gap)
 
 
-def _bounded(x_s: Tensor, K: Scalar, time: Tensor | None = None) -> _Point:
+def _bounded(x_s: Tensor, K: Scalar, whole: Tensor | None = None) -> _Point:
     """The point with these spatial coordinates, brought inside the limit."""
-    factor, q = bound(x_s, K, _sinh_limit(x_s), time)
+    factor, q = bound(x_s, K, _sinh_limit(x_s), whole)
     return _Point(times(factor, x_s), (1 + q).sqrt())
 
 
 def _inside(x: Tensor, K: Scalar) -> _Point:
-    return _bounded(x[..., 1:], K, x[..., :1])
+    return _bounded(x[..., 1:], K, x)
 
 
 def _at(u: Tensor, K: Scalar) -> _Point:
@@ -80,7 +80,7 @@ def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
 def _cut(u: Tensor) -> Tensor:
     """The spatial part of a tangent vector, cut to a length whose square is finite; NaN where its time, which
     follows from the rest, is NaN."""
-    return bound_length(u[..., 1:], u[..., :1])
+    return bound_length(u[..., 1:], u)
 
 
 def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
@@ -120,7 +120,7 @@ def exp0(u: Tensor, *, K: Scalar) -> Tensor:
 def log0(x: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Log}_0(x) = \sinh^{-1}(s\lVert x_s\rVert)\, x_s / (s\lVert x_s\rVert)`, an n-vector."""
     x_s = x[..., 1:]
-    factor, q = bound(x_s, K, _sinh_limit(x), x[..., :1])
+    factor, q = bound(x_s, K, _sinh_limit(x), x)
     return times(times(factor, asinhc(q)), x_s)
 
 
@@ -157,7 +157,7 @@ def dist(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
 
 @with_kernel(SheetDist0())
 def _dist0(x: Tensor, K: Scalar, limit: float) -> Tensor:
-    q = bound(x[..., 1:], K, limit, x[..., :1])[1]
+    q = bound(x[..., 1:], K, limit, x)[1]
     return (safe_sqrt(q) * asinhc(q) / (-K) ** 0.5).squeeze(-1)
 
 

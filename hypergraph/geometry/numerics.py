@@ -92,34 +92,36 @@ def bound_square(q: Tensor, limit: float) -> Tensor:
     return torch.where(q > limit * limit, limit * limit, q)
 
 
-def bound(x: Tensor, K: Scalar, limit: float, unused: Tensor | None = None) -> tuple[Scalar, Tensor]:
+def bound(x: Tensor, K: Scalar, limit: float, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
     r"""The factor that brings x to a scaled norm :math:`s\lVert x\rVert` of at most ``limit``, and the
     square of that norm.
 
     Where one may look at the data and no vector is beyond, the factor is the number 1.0. A vector so long
-    that its square overflows has no direction left, and becomes 0. A NaN in ``unused``, a coordinate that
-    follows from the others, still counts as one.
+    that its square overflows has no direction left, and becomes 0. Where x is part of a ``whole``, whose other
+    coordinates follow from x, a NaN in these still counts as one.
     """
-    return bound_of(sq_norm(x), K, limit, unused)
+    return bound_of(sq_norm(x), K, limit, whole)
 
 
-def bound_of(square: Tensor, K: Scalar, limit: float, unused: Tensor | None = None) -> tuple[Scalar, Tensor]:
+def bound_of(square: Tensor, K: Scalar, limit: float, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
     """:func:`bound`, given the squared norms."""
     q = times(-K, square)
     near = eager(q) and q.numel() and q.detach().max().item() <= limit * limit
-    if near and (unused is None or math.isfinite(unused.detach().sum().item())):
+    if near and (whole is None or math.isfinite(whole.detach().sum().item())):
         return 1.0, q
     most = torch.finfo(q.dtype).max  # products with a square below the root of it times 1e16 are still finite
     lost = (square >= 1e16 * most**0.5) | (q >= most)
-    nan = 0.0 if unused is None else 0 * unused.detach()
+    nan = 0.0 if whole is None else (0 * whole.detach()).sum(-1, keepdim=True)
     factor = torch.where(lost, 0.0, bound_factor(q, limit)) + nan
     return factor, torch.where(lost, 0.0, bound_square(q, limit)) + nan
 
 
-def bound_length(u: Tensor, unused: Tensor | None = None) -> Tensor:
+def bound_length(u: Tensor, whole: Tensor | None = None) -> Tensor:
     """u, cut to a length whose square and products are finite: u itself almost always."""
-    longest = 1e12 if u.dtype == torch.float32 else 1e70
-    return times(bound(u, -1.0, longest, unused)[0], u)
+    longest, given = 1e12 if u.dtype == torch.float32 else 1e70, u if whole is None else whole
+    if eager(given) and torch.linalg.vector_norm(given.detach()).item() <= longest:
+        return u
+    return times(bound(u, -1.0, longest, whole)[0], u)
 
 
 def finite_dot(u: Tensor, v: Tensor, factor: Scalar = 1.0) -> Tensor:

@@ -53,7 +53,7 @@ def seen(x: Points, K: Scalar, pace: float, tangent: bool) -> Points:
     view, *given = _view(x.dtype, K, pace, tangent)
     if view is not None:
         return view(x, *given)
-    factor, _ = bound(x[..., 1:], K, math.sinh(distance_limit(x.dtype)), x[..., :1])
+    factor, _ = bound(x[..., 1:], K, math.sinh(distance_limit(x.dtype)), x)
     return times((-K) ** 0.5 * factor, x[..., 1:])
 
 

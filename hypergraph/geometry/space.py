@@ -15,7 +15,6 @@ from hypergraph.errors import InputError
 from hypergraph.geometry import euclidean, lorentz, origin, planes, poincare
 from hypergraph.geometry.numerics import clip as clip_norm
 from hypergraph.geometry.numerics import per_point
-from hypergraph.sparse import csr_tensor
 
 S = TypeVar("S", bound="Space")
 
@@ -177,28 +176,10 @@ class Space(nn.Module):
     def lift(self, features: Tensor, clip: float | None = None) -> Tensor:
         """exp0 of the features, clipped first to norm ``clip`` where given.
 
-        A sparse CSR matrix of features stays sparse: its rows are scaled (and on the Lorentz model get a
-        time).
+        The points of sparse features are dense; encoders take such features as they are, and form no points.
         """
-        if features.layout != torch.strided:
-            return self._lift_sparse(features, clip)
-        return self.exp0(features if clip is None else clip_norm(features, clip))
-
-    def _lift_sparse(self, features: Tensor, clip: float | None) -> Tensor:
-        crow, col, value = features.crow_indices(), features.col_indices(), features.values()
-        rows, columns = features.shape
-        node = torch.arange(rows, device=col.device)
-        row = torch.repeat_interleave(node, crow.diff().long())
-        norm = value.new_zeros(rows).index_add(0, row, value.square()).sqrt().unsqueeze(-1)
-        # every lift is radial: the point at the same distance on a line tells the scale, and the time
-        line = self.lift(norm, clip)
-        value = value * (line[:, -1:] / torch.where(norm > 0, norm, 1.0))[row, 0]
-        if self.ambient(columns) > columns:
-            order = torch.cat([node, row]).argsort(stable=True)
-            value = torch.cat([line[:, 0], value])[order]
-            col = torch.cat([torch.zeros_like(node), col + 1])[order]
-            crow = crow + torch.arange(rows + 1, device=crow.device)
-        return csr_tensor(crow, col, value, (rows, self.ambient(columns)))
+        u = features if features.layout == torch.strided else features.to_dense()
+        return self.exp0(u if clip is None else clip_norm(u, clip))
 
     def summand(self, u: Tensor) -> Tensor:
         """Coordinates of exp0(u) whose weighted sums make centroids: those of the Lorentz model."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from itertools import pairwise
 from typing import Any
 
@@ -93,7 +92,7 @@ class Encoder(ShowsArguments):
         self.in_channels, self.hidden_channels, self.num_layers = in_channels, hidden_channels, num_layers
         self.fc, self.act, self.dropout, self.propagate = fc, act, dropout, propagate
         self.first = _First(self.space, in_channels, clip, feature_dropout)
-        self.between = _Between(self.space, residual, hidden_dropout) if residual or hidden_dropout else None
+        self.between = _Between(residual, hidden_dropout) if residual or hidden_dropout else None
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
         if not isinstance(self.layers[0], HGCNConv):  # which has its own
@@ -105,10 +104,8 @@ class Encoder(ShowsArguments):
 
     def reset_parameters(self) -> None:
         """Initialise anew, and forget what was kept of features and graph."""
-        self.first.matrix.clear()
-        self.first.memo.clear()
-        for layer in self.layers:
-            layer.reset_parameters()
+        for part in (self.first, *self.layers):
+            part.reset_parameters()
 
     def dropped(self, u: Tensor) -> Tensor:
         """The output of a layer: with dropout in a baseline, where the layers themselves have none."""
@@ -124,22 +121,14 @@ class Encoder(ShowsArguments):
 
 
 class _Step(nn.Module):
-    """What an encoder does beside its layers, as a module, which PyG's to_hetero takes whole and copies.
-
-    The space is the encoder's, which alone has it in its state. A step that is copied alone owns its space.
-    """
+    """What an encoder does beside its layers, as a module, which PyG's to_hetero takes whole and copies."""
 
     def __init__(self, space: Space) -> None:
         super().__init__()
-        self._space = (space,)  # in a tuple, where torch does not look for modules
+        self.space = space
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Step:
-        alone = id(self._space[0]) not in memo
-        new = memo[id(self)] = object.__new__(type(self))
-        vars(new).update(copy.deepcopy(vars(self), memo))
-        if alone:
-            new.space = new._space[0]
-        return new
+    def reset_parameters(self) -> None:
+        """Nothing of its own to initialise."""
 
 
 class _First(_Step):
@@ -149,6 +138,10 @@ class _First(_Step):
         super().__init__(space)
         self.in_channels, self.clip, self.dropout = in_channels, clip, dropout
         self.matrix, self.memo = Memo(), Memo()
+
+    def reset_parameters(self) -> None:
+        self.matrix.clear()
+        self.memo.clear()
 
     def forward(self, x: Features) -> Tensor | SparseRows:
         u = self.lift(x)
@@ -165,13 +158,13 @@ class _First(_Step):
         sparse = isinstance(x, SparseMatrix) or x.layout != torch.strided
         if sparse:
             x = self.matrix(lambda: self._checked(x), x.csr if isinstance(x, SparseMatrix) else x)
-        K = self._space[0].K
+        K = self.space.K
         if K.requires_grad or (isinstance(x, Tensor) and x.requires_grad):
             return self._lifted(x if sparse else self._checked(x))
         return self.memo(lambda: self._lifted(x if sparse else self._checked(x)), x, self.clip, K)
 
     def _lifted(self, x: Any) -> Any:
-        (space,), clip = self._space, self.clip
+        space, clip = self.space, self.clip
         if isinstance(x, SparseMatrix):
             rows = SparseRows(x)
             return space.bound0(rows if clip is None else rows.scaled(bound_factor(rows.sq_norm(), clip)))
@@ -194,16 +187,16 @@ class _First(_Step):
         return x
 
 
-class _Between(_Step):
+class _Between(nn.Module):
     """From the output of a layer to the input of the next: the layer's own input added, with dropout."""
 
-    def __init__(self, space: Space, residual: bool, dropout: float) -> None:
-        super().__init__(space)
+    def __init__(self, residual: bool, dropout: float) -> None:
+        super().__init__()
         self.residual, self.dropout = residual, dropout
 
     def forward(self, u: Tensor, before: Any) -> Tensor:
         if self.residual and isinstance(before, Tensor) and before.size(1) == u.size(1):
-            u = self._space[0].bound0(u + before[: len(u)])
+            u = u + before[: len(u)]
         return F.dropout(u, self.dropout, self.training)
 
 
@@ -211,7 +204,7 @@ class _Last(_Step):
     """From logarithms to points."""
 
     def forward(self, u: Tensor) -> Tensor:
-        return self._space[0].exp0(u)
+        return self.space.exp0(u)
 
 
 class HGCN(Encoder):

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from hypergraph.geometry import euclidean
 from hypergraph.geometry.space import Space
 from hypergraph.nn.registry import as_space
-from hypergraph.nn.shared import Directed, check_channels, check_points
+from hypergraph.nn.shared import Directed, ShowsArguments, check_channels, check_points
 
 
-class _Head(nn.Module):
+class _Head(ShowsArguments):
     """What the heads share: the three arguments, the check on entry, the weight."""
 
     def __init__(self, in_channels: int, num_classes: int, space: Space) -> None:
@@ -44,10 +44,6 @@ class _Head(nn.Module):
 
 class _Scaled(Directed, _Head):
     """What BMLR and PoincareMLR share."""
-
-    def __init__(self, in_channels: int, num_classes: int, space: Space, *, magnitude: str = "free") -> None:
-        self.magnitude = magnitude
-        super().__init__(in_channels, num_classes, space)
 
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/n, zero offsets, as HNN++ does."""

@@ -155,12 +155,6 @@ class TangentLinear(_Linear):
 class _Directions(Directed, _Linear):
     """What PoincareFC and BFC share."""
 
-    def __init__(
-        self, in_channels: int, out_channels: int, space: Space, *, magnitude: str = "free", **kwargs: Any
-    ) -> None:
-        self.magnitude = magnitude
-        super().__init__(in_channels, out_channels, space, **kwargs)
-
     def reset_parameters(self) -> None:
         """Directions and magnitudes of normal vectors of variance 1/(2nm), zero offsets, as HNN++ does."""
         super().reset_parameters()

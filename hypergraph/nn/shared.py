@@ -33,7 +33,10 @@ class Directed(nn.Module):
 
     weight: nn.Parameter
     raw_alpha: nn.Parameter | None
-    magnitude: str
+
+    def __init__(self, *args: Any, magnitude: str = "free", **kwargs: Any) -> None:
+        self.magnitude = magnitude
+        super().__init__(*args, **kwargs)
 
     def add_parameters(self) -> None:
         """Those beside ``weight``: magnitudes (``"free"``) or none (``"row"``), and offsets."""
@@ -86,7 +89,7 @@ def check_points(x: Any, space: Space, n: int, layer: Any, tangent: bool = False
             f"features with space.lift(x) and check in_channels."
         )
     if isinstance(x, Tensor) and x.layout != torch.strided:
-        x = x.to_dense()  # points that space.lift() left sparse; encoders take features, and form none
+        x = x.to_dense()
     if not tangent and not layer.__dict__.get("_seen_points") and eager(x):
         points = x.detach()
         off = ~space.contains(points, slack=0.1) & points.isfinite().all(-1)

@@ -163,7 +163,7 @@ def test_hetero_conv_refuses_sums_of_coordinates() -> None:
 
 
 @pytest.mark.parametrize("name", [*HEADS, *FCS])
-def test_sparse_points_are_accepted(name: str) -> None:
+def test_points_of_sparse_features_are_accepted(name: str) -> None:
     """What space.lift makes of a sparse matrix of features goes into every head, layer and convolution."""
     torch.manual_seed(0)
     table, make_one = (HEADS, make_head) if name in HEADS else (FCS, make_fc)
