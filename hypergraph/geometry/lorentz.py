@@ -31,7 +31,7 @@ from hypergraph.geometry.numerics import (
 )
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import add_times, combine, dot, join, sq_norm, times
+from hypergraph.geometry.rows import add_times, dot, join, sq_norm, times
 
 
 def _sinh_limit(x: Tensor) -> float:
@@ -77,23 +77,17 @@ def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     return join((-K) ** 0.5 * dot(x.vector, u_s) / x.c, u_s)
 
 
-def _cut(u: Tensor) -> Tensor:
-    """The spatial part of a tangent vector, cut to a length whose square is finite; NaN where its time, which
-    follows from the rest, is NaN."""
-    return bound_length(u[..., 1:], u)
-
-
 def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
     cancellation."""
-    u_s = _cut(u)
-    return add_times(u_s, K, dot(x.vector, u_s) / torch.addcmul(x.c, x.c, x.c), x.vector)
+    u_s = bound_length(u[..., 1:], u)
+    return add_times(u_s, dot(x.vector, u_s) / torch.addcmul(x.c, x.c, x.c), x.vector, K)
 
 
 def _half_chord(x: _Point, y: _Point, K: Scalar) -> Tensor:
     r""":math:`\sinh^2(s\,d(x, y)/2)` as one square, so that nothing cancels: see :func:`dist`."""
     ratio = (1 + x.c) / (1 + y.c)
-    return -K / 4 * sq_norm(combine(1.0, x.vector, -ratio, y.vector)) / ratio
+    return -K / 4 * sq_norm(add_times(x.vector, ratio, y.vector, -1.0)) / ratio
 
 
 @operator
@@ -137,7 +131,7 @@ def _dist(x: Tensor, y: Tensor, K: Scalar, limit: float) -> Tensor:
     top = 1 + math.cosh(limit)
     ratio = (1 + s * x[..., :1]).clamp(2, top) / (1 + s * y[..., :1]).clamp(2, top)
     # w is exactly 0 at coinciding points, and p is cosh(s d) - 1
-    w = combine(1.0, bound_length(x[..., 1:]), -ratio, bound_length(y[..., 1:]))
+    w = add_times(bound_length(x[..., 1:]), ratio, bound_length(y[..., 1:]), -1.0)
     p = -K * sq_norm(w) / (2 * ratio)
     q = torch.where(p > math.cosh(2 * limit), math.cosh(2 * limit), p) / 2
     return (2 / s * safe_sqrt(q) * asinhc(q)).squeeze(-1)
@@ -171,8 +165,8 @@ def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
     r"""The spatial part of the gyro sum, wherever it is: with :math:`v = \frac{1 + c_y}{1 + c_x} x_s + y_s`,
     which loses no digits near opposite points, :math:`v + \frac{s^2\lVert v\rVert^2}{2(1 + c_y)} x_s`."""
     lift = 1 + y.c
-    v = combine(1.0, y.vector, lift / (1 + x.c), x.vector)
-    return add_times(v, -K / 2, sq_norm(v) / lift, x.vector)
+    v = add_times(y.vector, lift / (1 + x.c), x.vector)
+    return add_times(v, sq_norm(v) / lift, x.vector, -K / 2)
 
 
 def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
@@ -213,7 +207,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     at, to = _inside(x, K), _inside(y, K)
     q = _half_chord(at, to, K)
     scale = asinhc(q) * (1 + q).rsqrt()
-    return _tangent(at, combine(scale, to.vector - at.vector, -2 * q * scale, at.vector), K)
+    return _tangent(at, add_times(scale * (to.vector - at.vector), q * scale, at.vector, -2.0), K)
 
 
 @operator
@@ -221,7 +215,7 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
     turned = gyro.rotate(to.ball, -at.ball, _to_origin(at, u, K), K)
-    return _tangent(to, add_times(turned, -K, dot(to.vector, turned) / (1 + to.c), to.vector), K)
+    return _tangent(to, add_times(turned, dot(to.vector, turned) / (1 + to.c), to.vector, -K), K)
 
 
 @operator

@@ -29,7 +29,7 @@ from hypergraph.geometry.numerics import (
     unit,
 )
 from hypergraph.geometry.radial import SINHC, asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import combine, dot, sq_norm, times
+from hypergraph.geometry.rows import add_times, dot, sq_norm, times
 from hypergraph.sparse import SparseRows, product
 
 Points = Tensor | SparseRows
@@ -215,7 +215,7 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     """
     y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
     lean = at.length * at.along * at.factor / (1 + at.time)
-    towards = combine(1.0, normal, lean.unsqueeze(-1), point)
+    towards = add_times(normal, lean.unsqueeze(-1), point)
     column = (1 + at.along.square()).sqrt() / nonzero(_norms(towards))
     scale = (1 + at.time) * at.length / (-K) ** 0.5
     return _shaped(tail(product(y, towards), time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
@@ -234,7 +234,7 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
     rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
     lean = at.length * at.factor * (1 + at.along / (1 + at.time))
-    towards = combine(1.0, direction, lean.unsqueeze(-1), point)
+    towards = add_times(direction, lean.unsqueeze(-1), point)
     scale = torch.full_like(rise, -2.0) / s
     busemann = _horospheres(y, towards, scale, scale * torch.log1p(rise), *_SEEN)
     # cosh(s d) is a Minkowski product

@@ -30,7 +30,7 @@ from hypergraph.geometry.numerics import (
 )
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import TANHC, artanhc, asinhc, safe_sqrt, tanhc
-from hypergraph.geometry.rows import combine, dot, join, sq_norm, times
+from hypergraph.geometry.rows import add_times, dot, join, sq_norm, times
 
 
 def _inside(x: Tensor, K: Scalar) -> Point:
@@ -97,7 +97,7 @@ def _add(x: Point, y: Point, K: Scalar) -> Tensor:
     denominator = x.gap * y.gap + square
     # the scaled norm of the sum is sqrt(square / denominator)
     inverse = bound_factor(square / denominator, radius_limit(w.dtype)) / denominator
-    return combine(x.gap * inverse, w, square * inverse, x.vector)
+    return add_times(x.gap * inverse * w, square * inverse, x.vector)
 
 
 @operator
@@ -135,7 +135,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     w, square = gyro.chord(-p, q, K)
     h = square / (p.gap * q.gap)
     scale = asinhc(h) * (1 + h).rsqrt() / q.gap
-    return combine(p.gap * scale, w, -square * scale, p.vector)
+    return add_times(p.gap * scale * w, square * scale, p.vector, -1.0)
 
 
 @operator
@@ -180,13 +180,11 @@ def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
     return join((conformal - 1) / (-K) ** 0.5, conformal * at.vector)
 
 
-@operator
 def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
     """The normalised Lorentzian centroid of the points on dimension -2, through the isometry."""
     return lorentz.to_poincare(lorentz.centroid(to_lorentz(x, K=K), weights, K=K), K=K)
 
 
-@operator
 def frechet_mean(
     x: Tensor, weights: Tensor | None = None, *, K: Scalar, max_iter: int = 64, tol: float | None = None
 ) -> Tensor:

@@ -27,13 +27,9 @@ def times(a: Factor, x: Tensor) -> Tensor:
     return x if isinstance(a, float) and a == 1 else a * x
 
 
-def combine(a: Factor, x: Tensor, b: Tensor, y: Tensor) -> Tensor:
-    """ax + by; the numbers of rows have a last dimension of 1."""
-    return torch.addcmul(times(a, x), b, y)
-
-
-def add_times(x: Tensor, number: Factor, b: Tensor, y: Tensor) -> Tensor:
-    """x + number * by, in one operation where the number is none to differentiate by."""
+def add_times(x: Tensor, b: Tensor, y: Tensor, number: Factor = 1.0) -> Tensor:
+    """x + number * by, b with one number for each vector y: one operation, where one need not differentiate
+    by ``number``."""
     if isinstance(number, Tensor):
         return x + number * b * y
     return torch.addcmul(x, b, y, value=number)

@@ -201,11 +201,9 @@ class _Hyperbolic(Space):
         curvature: Any = self._modules["curvature"]  # every operator asks, and nn.Module's own way is slow
         return curvature() if curvature.learnable else curvature._buffers["value"]
 
-    def extra_repr(self) -> str:
-        return f"K={self.K.item():g}" + (", learnable" if self.curvature.learnable else "")
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.extra_repr()})"
+        learnable = ", learnable" if self.curvature.learnable else ""
+        return f"{type(self).__name__}(K={self.K.item():g}{learnable})"
 
 
 class PoincareBall(_Hyperbolic):

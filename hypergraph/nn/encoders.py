@@ -291,17 +291,12 @@ class _Linear(Linear):
 
 
 class _GCNConv(GCNConv):
-    """PyG's layer, for sparse features and for a matrix that aggregates too."""
+    """PyG's layer, for a matrix that aggregates too."""
 
-    def forward(self, x: Any, graph: Any, edge_weight: Tensor | None = None) -> Tensor:
-        total = self.summed(self.lin(x), graph, edge_weight)
-        return total if self.bias is None else total + self.bias
-
-    def summed(self, x: Tensor, graph: Any, edge_weight: Tensor | None) -> Tensor:
-        """The sums over neighbours."""
-        if isinstance(graph, SparseMatrix):
-            return spmm(graph, x)
-        return self.propagate(graph, x=x, edge_weight=edge_weight)
+    def propagate(self, edge_index: Any, **inputs: Any) -> Tensor:
+        if isinstance(edge_index, SparseMatrix):
+            return spmm(edge_index, inputs["x"])
+        return super().propagate(edge_index, **inputs)
 
 
 class GCN(Encoder):
@@ -341,7 +336,7 @@ class GCN(Encoder):
         for conv, act, graph in zip(self.layers, self.acts, graphs):
             u = self.after(act(self.dropped(conv(u, *graph))), u)
         for graph in graphs[self.num_layers :]:
-            u = self.layers[-1].summed(u, *graph)
+            u = self.layers[-1].propagate(graph[0], x=u, edge_weight=graph[1])
         return u
 
     def _normalized(self, graph: Any, edge_weight: Tensor | None, u: Any) -> tuple[Tensor, Tensor]:
