@@ -49,4 +49,4 @@ def rotate(x: Point, y: Point, z: Tensor, K: Scalar) -> Tensor:
     xz, wz = factor * dot(x.vector, z), factor * dot(w, z)
     # alpha and s^2 <x, w> are (g_x + g_y + W) / 2 and (g_y - g_x + W) / 2
     on_x, on_w = (y.gap + ww) * wz - ww * xz, x.gap * xz + (1 - x.gap) * wz
-    return torch.addcmul(torch.addcmul(z, on_x, x.vector), -on_w, w)
+    return z + on_x * x.vector - on_w * w

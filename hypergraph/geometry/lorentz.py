@@ -31,7 +31,7 @@ from hypergraph.geometry.numerics import (
 )
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import add_times, dot, join, sq_norm, times
+from hypergraph.geometry.rows import dot, sq_norm, times
 
 
 def _sinh_limit(x: Tensor) -> float:
@@ -69,25 +69,25 @@ def _at(u: Tensor, K: Scalar) -> _Point:
 
 
 def _point(x: _Point, K: Scalar) -> Tensor:
-    return join(x.c / (-K) ** 0.5, x.vector)
+    return torch.cat([x.c / (-K) ** 0.5, x.vector], -1)
 
 
 def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x with these spatial coordinates."""
-    return join((-K) ** 0.5 * dot(x.vector, u_s) / x.c, u_s)
+    return torch.cat([(-K) ** 0.5 * dot(x.vector, u_s) / x.c, u_s], -1)
 
 
 def _to_origin(x: _Point, u: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x, transported to the origin: its Euclidean norm is the length of u, with no
     cancellation."""
     u_s = bound_length(u[..., 1:], u)
-    return add_times(u_s, dot(x.vector, u_s) / torch.addcmul(x.c, x.c, x.c), x.vector, K)
+    return u_s + K * dot(x.vector, u_s) / (x.c * (1 + x.c)) * x.vector
 
 
 def _half_chord(x: _Point, y: _Point, K: Scalar) -> Tensor:
     r""":math:`\sinh^2(s\,d(x, y)/2)` as one square, so that nothing cancels: see :func:`dist`."""
     ratio = (1 + x.c) / (1 + y.c)
-    return -K / 4 * sq_norm(add_times(x.vector, ratio, y.vector, -1.0)) / ratio
+    return -K / 4 * sq_norm(x.vector - ratio * y.vector) / ratio
 
 
 @operator
@@ -131,7 +131,7 @@ def _dist(x: Tensor, y: Tensor, K: Scalar, limit: float) -> Tensor:
     top = 1 + math.cosh(limit)
     ratio = (1 + s * x[..., :1]).clamp(2, top) / (1 + s * y[..., :1]).clamp(2, top)
     # w is exactly 0 at coinciding points, and p is cosh(s d) - 1
-    w = add_times(bound_length(x[..., 1:]), ratio, bound_length(y[..., 1:]), -1.0)
+    w = bound_length(x[..., 1:]) - ratio * bound_length(y[..., 1:])
     p = -K * sq_norm(w) / (2 * ratio)
     q = torch.where(p > math.cosh(2 * limit), math.cosh(2 * limit), p) / 2
     return (2 / s * safe_sqrt(q) * asinhc(q)).squeeze(-1)
@@ -165,8 +165,8 @@ def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
     r"""The spatial part of the gyro sum, wherever it is: with :math:`v = \frac{1 + c_y}{1 + c_x} x_s + y_s`,
     which loses no digits near opposite points, :math:`v + \frac{s^2\lVert v\rVert^2}{2(1 + c_y)} x_s`."""
     lift = 1 + y.c
-    v = add_times(y.vector, lift / (1 + x.c), x.vector)
-    return add_times(v, sq_norm(v) / lift, x.vector, -K / 2)
+    v = y.vector + lift / (1 + x.c) * x.vector
+    return v - K / 2 * sq_norm(v) / lift * x.vector
 
 
 def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
@@ -189,7 +189,7 @@ def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
     at = _inside(z, K)
     rotated = gyro.rotate(_inside(x, K).ball, _inside(y, K).ball, at.vector, K)
-    return _point(_Point(rotated, at.c), K)
+    return _point(_Point(rotated, at.c.expand_as(rotated[..., :1])), K)
 
 
 @operator
@@ -207,7 +207,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     at, to = _inside(x, K), _inside(y, K)
     q = _half_chord(at, to, K)
     scale = asinhc(q) * (1 + q).rsqrt()
-    return _tangent(at, add_times(scale * (to.vector - at.vector), q * scale, at.vector, -2.0), K)
+    return _tangent(at, scale * (to.vector - at.vector) - 2 * q * scale * at.vector, K)
 
 
 @operator
@@ -215,7 +215,7 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{PT}_{x\to y}(u) = u - \frac{K\langle y,u\rangle_L}{1+K\langle x,y\rangle_L}(x + y)`."""
     at, to = _inside(x, K), _inside(y, K)
     turned = gyro.rotate(to.ball, -at.ball, _to_origin(at, u, K), K)
-    return _tangent(to, add_times(turned, dot(to.vector, turned) / (1 + to.c), to.vector, -K), K)
+    return _tangent(to, turned - K * dot(to.vector, turned) / (1 + to.c) * to.vector, K)
 
 
 @operator

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.planes import Horospheres, Tail
+from hypergraph.geometry.kernels.planes import Gram, Horospheres, Tail
 from hypergraph.geometry.kernels.radial import RadialMap, conformal
 from hypergraph.geometry.numerics import (
     Scalar,
@@ -29,7 +29,7 @@ from hypergraph.geometry.numerics import (
     unit,
 )
 from hypergraph.geometry.radial import SINHC, asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import add_times, dot, sq_norm, times
+from hypergraph.geometry.rows import dot, sq_norm, times
 from hypergraph.sparse import SparseRows, product
 
 Points = Tensor | SparseRows
@@ -194,14 +194,20 @@ class _Placed(NamedTuple):
     length: Tensor
 
 
+@with_kernel(Gram())
+def gram(p: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The squared norms of the rows of p, their inner products with those of z, and the squared norms of
+    these."""
+    return sq_norm(p).squeeze(-1), dot(p, z).squeeze(-1), sq_norm(z).squeeze(-1)
+
+
 def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _Placed:
-    u2, z2 = (sq_norm(rows).squeeze(-1) for rows in (point, normal))
+    u2, uz, z2 = gram(point, normal)
     own, q = bound_of(u2, pace * pace * K, distance_limit(point.dtype))
     factor = times(pace * (-K) ** 0.5 * own, sinhc(q))
     square = factor.square() * u2
     length = torch.where(z2 > 0, z2, 1.0).sqrt()
-    along = factor * dot(point, normal).squeeze(-1) / length
-    return _Placed(factor, square, (1 + square).sqrt(), along, length)
+    return _Placed(factor, square, (1 + square).sqrt(), factor * uz / length, length)
 
 
 @operator
@@ -215,7 +221,7 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     """
     y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
     lean = at.length * at.along * at.factor / (1 + at.time)
-    towards = add_times(normal, lean.unsqueeze(-1), point)
+    towards = normal + lean.unsqueeze(-1) * point
     column = (1 + at.along.square()).sqrt() / nonzero(_norms(towards))
     scale = (1 + at.time) * at.length / (-K) ** 0.5
     return _shaped(tail(product(y, towards), time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
@@ -234,7 +240,7 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
     rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
     lean = at.length * at.factor * (1 + at.along / (1 + at.time))
-    towards = add_times(direction, lean.unsqueeze(-1), point)
+    towards = direction + lean.unsqueeze(-1) * point
     scale = torch.full_like(rise, -2.0) / s
     busemann = _horospheres(y, towards, scale, scale * torch.log1p(rise), *_SEEN)
     # cosh(s d) is a Minkowski product

@@ -30,7 +30,7 @@ from hypergraph.geometry.numerics import (
 )
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import TANHC, artanhc, asinhc, safe_sqrt, tanhc
-from hypergraph.geometry.rows import add_times, dot, join, sq_norm, times
+from hypergraph.geometry.rows import dot, sq_norm, times
 
 
 def _inside(x: Tensor, K: Scalar) -> Point:
@@ -97,7 +97,7 @@ def _add(x: Point, y: Point, K: Scalar) -> Tensor:
     denominator = x.gap * y.gap + square
     # the scaled norm of the sum is sqrt(square / denominator)
     inverse = bound_factor(square / denominator, radius_limit(w.dtype)) / denominator
-    return add_times(x.gap * inverse * w, square * inverse, x.vector)
+    return x.gap * inverse * w + square * inverse * x.vector
 
 
 @operator
@@ -135,7 +135,7 @@ def log(x: Tensor, y: Tensor, *, K: Scalar) -> Tensor:
     w, square = gyro.chord(-p, q, K)
     h = square / (p.gap * q.gap)
     scale = asinhc(h) * (1 + h).rsqrt() / q.gap
-    return add_times(p.gap * scale * w, square * scale, p.vector, -1.0)
+    return p.gap * scale * w - square * scale * p.vector
 
 
 @operator
@@ -177,7 +177,7 @@ def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the Lorentz model: :math:`[(\lambda_x - 1)/s,\ \lambda_x x]`."""
     at = _inside(x, K)
     conformal = 2 / at.gap
-    return join((conformal - 1) / (-K) ** 0.5, conformal * at.vector)
+    return torch.cat([(conformal - 1) / (-K) ** 0.5, conformal * at.vector], -1)
 
 
 def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:

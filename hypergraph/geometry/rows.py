@@ -8,8 +8,6 @@ from torch import Tensor
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.small import SqNorm
 
-Factor = float | Tensor
-
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
     """The Euclidean inner product."""
@@ -22,19 +20,6 @@ def sq_norm(x: Tensor) -> Tensor:
     return (x * x).sum(-1, keepdim=True)
 
 
-def times(a: Factor, x: Tensor) -> Tensor:
+def times(a: float | Tensor, x: Tensor) -> Tensor:
     """Vectors x, each times its number: a has a last dimension of 1, or is one number for all."""
     return x if isinstance(a, float) and a == 1 else a * x
-
-
-def add_times(x: Tensor, b: Tensor, y: Tensor, number: Factor = 1.0) -> Tensor:
-    """x + number * by, b with one number for each vector y: one operation, where one need not differentiate
-    by ``number``."""
-    if isinstance(number, Tensor):
-        return x + number * b * y
-    return torch.addcmul(x, b, y, value=number)
-
-
-def join(t: Tensor, x: Tensor) -> Tensor:
-    """[t, x]: a coordinate t before the vectors x."""
-    return torch.cat([t.expand(*x.shape[:-1], 1), x], -1)

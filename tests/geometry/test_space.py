@@ -229,6 +229,18 @@ def test_compile_through_a_space_under_autocast(model: type[Space]) -> None:
 
 def test_every_operator_is_tried() -> None:
     """A new operator of the Space has to join the tables of the tests."""
-    other = {"contains", "origin", "ambient", "lift", "to_poincare", "to_lorentz", "extra_repr", "train"}
+    other = {"contains", "origin", "ambient", "lift", "to_poincare", "to_lorentz", "train"}
     methods = {m for m in vars(Space) if not m.startswith("_") and callable(getattr(Space, m))} - other
     assert methods == set(KINDS) | set(FOR_LAYERS)
+
+
+@pytest.mark.parametrize(("model", "name"), NAMES)
+def test_one_argument_stands_for_many(model: str, name: str) -> None:
+    """One point or vector beside many others: as if it were repeated."""
+    args, function = arguments(model, name, -0.5), operator(model, name)
+    for i, kind in enumerate(KINDS.get(name, "p")):
+        if kind in "vput":
+            one, many = list(args), list(args)
+            one[i], many[i] = args[i][0], args[i][:1].expand_as(args[i])
+            expected = function(*many, K=-0.5)
+            torch.testing.assert_close(function(*one, K=-0.5).expand_as(expected), expected)

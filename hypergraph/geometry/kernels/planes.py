@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-from hypergraph.geometry.kernels.small import constant, plus, sq_norms
+from hypergraph.geometry.kernels.small import TINY, constant, plus, sq_norms
 from hypergraph.geometry.radial import ASINHC
 from hypergraph.sparse import SparseRows, spmm
 
@@ -97,6 +97,19 @@ class Horospheres(Kernel):
         return by_x, by_weight, by_scale, by_offset.sum_to_size(offset.shape), None, None, None
 
 
+class Gram(Kernel):
+    """:func:`hypergraph.geometry.planes.gram`: a gradient of many rows is filled once, where autograd's own
+    rules add up four of them."""
+
+    def forward(self, p: Tensor, z: Tensor) -> tuple[tuple[Tensor, ...], tuple[()]]:
+        square = (torch.linalg.vecdot(a, b) for a, b in ((p, p), (p, z), (z, z)))
+        return tuple(square), ()
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        (p, z), (by_p2, by_pz, by_z2) = inputs, (grad.unsqueeze(-1) for grad in grads)
+        return (by_pz * z).addcmul_(by_p2, p, value=2), (by_pz * p).addcmul_(by_z2, z, value=2)
+
+
 def _asinh(t: Tensor) -> Tensor:
     # log1p(|t| (1 + |t| / (1 + root))): torch.asinh, which has no vector code, takes as long as three matrix
     # products
@@ -111,8 +124,9 @@ def _asinh_slope(t: Tensor, value: Tensor) -> Tensor:
 
 # at t = cosh(2h) h coth(h) is asinhc(q) sqrt(1 + q), q = sinh(h)^2
 def _hcothh(t: Tensor) -> Tensor:
-    q = (t - 1).mul_(0.5)
-    return ASINHC.of(q).mul_(q.add_(1).sqrt_())
+    q = (t - 1).mul_(0.5).clamp_min_(TINY)
+    r, root = q.sqrt(), (q + 1).sqrt_()
+    return q.div_(root + 1).add_(r).log1p_().mul_(root).div_(r)
 
 
 def _hcothh_slope(t: Tensor, value: Tensor) -> Tensor:
