@@ -51,14 +51,17 @@ class _Point(NamedTuple):
         return Point(half_gap * self.vector, 2 * half_gap)
 
 
-def _bounded(x_s: Tensor, K: Scalar, whole: Tensor | None = None) -> _Point:
-    """The point with these spatial coordinates, brought inside the limit."""
-    factor, q = bound(x_s, K, _sinh_limit(x_s), whole)
+def _inside(x: Tensor, K: Scalar) -> _Point:
+    """The point, brought inside the limit."""
+    x_s = x[..., 1:]
+    factor, q = bound(x_s, K, _sinh_limit(x), x)
     return _Point(times(factor, x_s), (1 + q).sqrt())
 
 
-def _inside(x: Tensor, K: Scalar) -> _Point:
-    return _bounded(x[..., 1:], K, x)
+def _on_sheet(x_s: Tensor, K: Scalar, whole: Tensor | None = None) -> Tensor:
+    """The point with these spatial coordinates, brought inside the limit, and its time."""
+    factor, square = bound(x_s, -1.0, _sinh_limit(x_s) / (-K) ** 0.5, whole)
+    return torch.cat([(square - 1 / K).sqrt(), times(factor, x_s)], -1)
 
 
 def _at(u: Tensor, K: Scalar) -> _Point:
@@ -93,7 +96,7 @@ def _half_chord(x: _Point, y: _Point, K: Scalar) -> Tensor:
 @operator
 def project(x: Tensor, *, K: Scalar) -> Tensor:
     """Back onto the sheet, by the spatial part."""
-    return _point(_inside(x, K), K)
+    return _on_sheet(x[..., 1:], K, x)
 
 
 def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
@@ -170,7 +173,7 @@ def _sum(x: _Point, y: _Point, K: Scalar) -> Tensor:
 
 
 def _add(x: _Point, y: _Point, K: Scalar) -> Tensor:
-    return _point(_bounded(_sum(x, y, K), K), K)
+    return _on_sheet(_sum(x, y, K), K)
 
 
 @operator

@@ -78,7 +78,7 @@ def distance_limit(dtype: torch.dtype) -> float:
     return 2 * math.atanh(radius_limit(dtype))
 
 
-def bound_factor(q: Tensor, limit: float) -> Tensor:
+def bound_factor(q: Tensor, limit: Scalar) -> Tensor:
     """The factor ``min(1, limit / sqrt(q))`` that brings a vector of squared norm q to norm ``limit``.
 
     A vector that is brought there keeps its length whatever it was: its gradient is along the sphere.
@@ -87,26 +87,26 @@ def bound_factor(q: Tensor, limit: float) -> Tensor:
     return torch.where(beyond, limit * torch.where(beyond, q, 1.0).rsqrt(), 1.0)
 
 
-def bound_square(q: Tensor, limit: float) -> Tensor:
+def bound_square(q: Tensor, limit: Scalar) -> Tensor:
     """The squared norm of that vector; at the limit itself with the slope of the inside."""
     return torch.where(q > limit * limit, limit * limit, q)
 
 
-def bound(x: Tensor, K: Scalar, limit: float, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
+def bound(x: Tensor, K: Scalar, limit: Scalar, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
     r"""The factor that brings x to a scaled norm :math:`s\lVert x\rVert` of at most ``limit``, and the
     square of that norm.
 
     Where one may look at the data and no vector is beyond, the factor is the number 1.0. A vector so long
-    that its square overflows has no direction left, and becomes 0. Where x is part of a ``whole``, whose other
-    coordinates follow from x, a NaN in these still counts as one.
+    that its square overflows has no direction left, and becomes 0. Where x is part of a ``whole``, whose
+    other coordinates follow from x, a NaN in these still counts as one.
     """
     return bound_of(sq_norm(x), K, limit, whole)
 
 
-def bound_of(square: Tensor, K: Scalar, limit: float, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
+def bound_of(square: Tensor, K: Scalar, limit: Scalar, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
     """:func:`bound`, given the squared norms."""
     q = times(-K, square)
-    near = eager(q) and q.numel() and q.detach().max().item() <= limit * limit
+    near = isinstance(limit, float) and eager(q) and q.numel() and q.detach().max().item() <= limit * limit
     if near and (whole is None or math.isfinite(whole.detach().sum().item())):
         return 1.0, q
     most = torch.finfo(q.dtype).max  # products with a square below the root of it times 1e16 are still finite
