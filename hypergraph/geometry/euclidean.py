@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, operator, raised, unit
+from hypergraph.geometry.numerics import Scalar, nonzero, operator, raised, unit
 from hypergraph.geometry.planes import Given, Points
 from hypergraph.geometry.radial import safe_sqrt
 from hypergraph.geometry.rows import dot, sq_norm
@@ -99,8 +99,7 @@ def hyperplanes(
     """Scale (or the norm of the normal) times the signed distance to the hyperplane with this normal at this
     distance from the origin."""
     norms = torch.linalg.vector_norm(weight, dim=-1)
-    scale = norms if scale is None else scale
-    return scale * (product(x, weight) / torch.where(norms == 0, 1.0, norms) - offset)
+    return (norms if scale is None else scale) * (product(x, weight) / nonzero(norms) - offset)
 
 
 def shift0(w: Tensor | SparseRows, b: Tensor | None, weight: Tensor | None = None, **_: Any) -> Any:

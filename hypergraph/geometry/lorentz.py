@@ -71,10 +71,6 @@ def _at(u: Tensor, K: Scalar) -> _Point:
     return _Point(times(factor, sinh_over) * u, (1 + q * sinh_over.square()).sqrt())
 
 
-def _point(x: _Point, K: Scalar) -> Tensor:
-    return torch.cat([x.c / (-K) ** 0.5, x.vector], -1)
-
-
 def _tangent(x: _Point, u_s: Tensor, K: Scalar) -> Tensor:
     """The tangent vector at x with these spatial coordinates."""
     return torch.cat([(-K) ** 0.5 * dot(x.vector, u_s) / x.c, u_s], -1)
@@ -110,7 +106,8 @@ def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
 @operator
 def exp0(u: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{Exp}_0(u) = [\cosh(sr)/s,\ \sinh(sr)\,u/(sr)]`, :math:`r = \lVert u\rVert`."""
-    return _point(_at(u, K), K)
+    x = _at(u, K)
+    return torch.cat([x.c / (-K) ** 0.5, x.vector], -1)
 
 
 @operator
@@ -190,9 +187,8 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
 @operator
 def gyration(x: Tensor, y: Tensor, z: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`\mathrm{gyr}[x, y] z`: a rotation of the spatial part of z."""
-    at = _inside(z, K)
-    rotated = gyro.rotate(_inside(x, K).ball, _inside(y, K).ball, at.vector, K)
-    return _point(_Point(rotated, at.c.expand_as(rotated[..., :1])), K)
+    rotated = gyro.rotate(_inside(x, K).ball, _inside(y, K).ball, _inside(z, K).vector, K)
+    return _on_sheet(rotated, K)
 
 
 @operator

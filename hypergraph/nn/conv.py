@@ -170,6 +170,8 @@ class HGCNConv(MessagePassing):
         learns = weights_learn(graph, edge_weight)
         single = self.attention or bool(self.explain) or not self.fuse or learns
         if isinstance(graph, SparseMatrix):
+            if edge_weight is not None:
+                raise InputError("A SparseMatrix holds its own weights; pass no edge_weight with it.")
             rows, columns = graph.shape
             count, targets = nodes.size
             if columns != count or targets not in (None, rows):

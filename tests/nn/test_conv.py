@@ -445,6 +445,9 @@ def test_normalized_adjacency() -> None:
     assert found.edge_index[:, -NODES:].tolist() == [list(range(NODES))] * 2, "loops come last"
     assert normalized_adjacency(torch.tensor([[0], [1]])).shape == (2, 2)
     assert normalized_adjacency(torch.empty(2, 0, dtype=torch.long)).shape == (0, 0)
+    conv = make(PoincareBall(-0.5))
+    with pytest.raises(InputError, match="pass no edge_weight with it"):
+        conv(points(conv.space), matrix, torch.ones(edge_index.size(1)))
 
 
 def test_repr() -> None:

@@ -18,11 +18,16 @@ from hypergraph.geometry.kernels.small import TINY, constant, plus, sq_norms
 from hypergraph.geometry.radial import ASINHC
 from hypergraph.sparse import SparseRows, spmm
 
-# Numbers of points x classes in a block: few enough for the cache, many enough for the overhead of an
-# operation not to count.
+# Numbers of points x classes, or of a weight, in a block: few enough for the cache, many enough for the
+# overhead of an operation not to count.
 BLOCK_ENTRIES = 2**17
 # With fewer columns a matrix is kept column by column: vector code runs along the rows, which are many.
 _FEW = 16
+
+
+def _blocks(rows: int, columns: int) -> Iterator[slice]:
+    size = max(BLOCK_ENTRIES // max(columns, 1), 1)
+    return (slice(start, start + size) for start in range(0, rows, size))
 
 
 class Horospheres(Kernel):
@@ -55,8 +60,12 @@ class Horospheres(Kernel):
         rise = square / plus(time, 1.0)
         if isinstance(x, SparseRows):
             t = x.product(weight)
+        elif weight.size(0) < _FEW:
+            t = torch.mm(weight, x.T).T
         else:
-            t = torch.mm(weight, x.T).T if weight.size(0) < _FEW else torch.mm(x, weight.T)
+            t = x.new_empty(len(x), len(weight))
+            for block in _blocks(*weight.shape):
+                torch.mm(x, weight[block].T, out=t[:, block])
         t = t if view is None else t.mul_(factor.unsqueeze(-1))
         torch.addcmul(rise, t, inverse, value=-1, out=t)
         r = square.sqrt().add_(rise)
@@ -90,7 +99,9 @@ class Horospheres(Kernel):
         if isinstance(x, SparseRows):
             by_weight = spmm(x.matrix.T, by_t.mul_(x.factor)).T
         else:
-            by_weight = torch.mm(by_t.T, x)
+            by_weight = torch.empty_like(weight)
+            for block in _blocks(*weight.shape):
+                torch.mm(by_t[:, block].T, x, out=by_weight[block])
             if needed[0]:
                 by_x = torch.mm(by_t, weight).addcmul_(towards.unsqueeze(-1), x)
         by_weight.addcmul_(along.unsqueeze(-1), weight, value=-1)
@@ -175,8 +186,6 @@ def _row_blocks(
     y: Tensor, row: Tensor, column: Tensor, weight: Tensor, low: float
 ) -> Iterator[tuple[slice, Tensor]]:
     """Blocks of rows: where they are, and the argument of the function."""
-    size = max(BLOCK_ENTRIES // max(y.size(1), 1), 1)
-    for start in range(0, y.size(0), size):
-        block = slice(start, start + size)
+    for block in _blocks(*y.shape):
         t = (y[block] * column).addcmul_(row[block], weight)
         yield block, t if low == -math.inf else t.clamp_min_(low)
