@@ -29,6 +29,7 @@ from hypergraph.geometry import poincare
 from hypergraph.nn import FCS, HEADS, make_fc, make_head
 
 BATCH, FEATURES, CLASSES = 256, 512, 1000
+MANY = ((CLASSES, BATCH, FEATURES), (100_000, 32, 64))  # classes, batch, features
 LIMITS = {
     "bmlr-l": 1.4,
     "bmlr-p": 1.6,
@@ -153,6 +154,25 @@ def extra_memory(module: nn.Module, x: Tensor) -> float:
     return peak / (4 * upstream.numel()) - kept / upstream.numel()
 
 
+def with_and_without(classes: int, batch: int, features: int, rounds: int) -> None:
+    """The heads against nn.Linear, with a gradient of the input and without one."""
+    points = torch.randn(batch, features) / features**0.5
+    modules: dict[str, nn.Module] = {"nn.Linear": nn.Linear(features, classes)}
+    modules |= {name: make_head(name, features, classes) for name in ("bmlr-p", "bmlr-l", "pmlr", "lmlr")}
+    runs: Contestants = {}
+    for name, module in modules.items():
+        x = module.space.exp0(points).detach() if hasattr(module, "space") else 0.5 * points
+        runs[name] = module, x.clone().requires_grad_()
+        runs[f"{name}, without"] = module, x
+    times = race(runs, rounds)
+    for name in modules:
+        both = (
+            f"{1e3 * times[who]:.1f} | {times[who] / times[who.replace(name, 'nn.Linear')]:.2f}"
+            for who in (name, f"{name}, without")
+        )
+        print(f"| {classes} | {batch} | {features} | {name} | {' | '.join(both)} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
@@ -188,6 +208,12 @@ def main() -> None:
     print(f"\nBatch {BATCH}, n = m = {FEATURES}.\n\n| layer | ms | against nn.Linear |\n|---|---:|---:|")
     for name, spent in times.items():
         print(f"| {name} | {1e3 * spent:.1f} | {spent / times['nn.Linear']:.2f} |")
+
+    print("\nWith a gradient of the input, and without one.\n")
+    print("| classes | batch | n | head | with, ms | against nn.Linear | without, ms | against nn.Linear |")
+    print("|---:|---:|---:|---|---:|---:|---:|---:|")
+    for shape in MANY:
+        with_and_without(*shape, rounds)
 
     few = CLASSES // 20  # at all the classes geoopt takes gigabytes
     ganea = {"ours": entry(make_head("pmlr-ganea", FEATURES, few)), "geoopt": entry(GeooptHead(few))}

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.planes import Gram, Horospheres, Tail
+from hypergraph.geometry.kernels.planes import Gram, Horospheres, Products, Tail
 from hypergraph.geometry.kernels.radial import RadialMap, conformal
 from hypergraph.geometry.numerics import (
     Scalar,
@@ -124,6 +124,12 @@ def horospheres(
     return _shaped(_horospheres(given, weight, scale, offset, *view), x)
 
 
+@with_kernel(Products())
+def products(y: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The inner products of the points with the rows of the weight, and the norms of these."""
+    return product(y, weight), safe_sqrt(sq_norm(weight)).squeeze(-1)
+
+
 @with_kernel(Tail())
 def tail(
     y: Tensor, row: Tensor, column: Tensor, weight: Tensor, scale: Tensor | None, name: str, low: float
@@ -173,13 +179,10 @@ def hyperplanes(
     s, limit = (-K) ** 0.5, distance_limit(weight.dtype)
     b = s * offset
     b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
-    y, norms = seen(_flat(x), K, pace, tangent), _norms(weight)
+    y = seen(_flat(x), K, pace, tangent)
+    along, norms = products(y, weight)
     scale, column = (norms if scale is None else scale) / s, b.cosh() / nonzero(norms)
-    return _shaped(tail(product(y, weight), time_of(y), column, -b.sinh(), scale, "asinh", -math.inf), x)
-
-
-def _norms(rows: Tensor) -> Tensor:
-    return safe_sqrt(sq_norm(rows)).squeeze(-1)
+    return _shaped(tail(along, time_of(y), column, -b.sinh(), scale, "asinh", -math.inf), x)
 
 
 class _Placed(NamedTuple):
@@ -221,10 +224,11 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     """
     y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
     lean = at.length * at.along * at.factor / (1 + at.time)
-    towards = normal + lean.unsqueeze(-1) * point
-    column = (1 + at.along.square()).sqrt() / nonzero(_norms(towards))
+    towards = torch.addcmul(normal, lean.unsqueeze(-1), point)
+    along, norms = products(y, towards)
+    column = (1 + at.along.square()).sqrt() / nonzero(norms)
     scale = (1 + at.time) * at.length / (-K) ** 0.5
-    return _shaped(tail(product(y, towards), time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
+    return _shaped(tail(along, time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
 
 
 @operator
@@ -240,7 +244,7 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
     rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
     lean = at.length * at.factor * (1 + at.along / (1 + at.time))
-    towards = direction + lean.unsqueeze(-1) * point
+    towards = torch.addcmul(direction, lean.unsqueeze(-1), point)
     scale = torch.full_like(rise, -2.0) / s
     busemann = _horospheres(y, towards, scale, scale * torch.log1p(rise), *_SEEN)
     # cosh(s d) is a Minkowski product

@@ -108,6 +108,22 @@ class Horospheres(Kernel):
         return by_x, by_weight, by_scale, by_offset.sum_to_size(offset.shape), None, None, None
 
 
+class Products(Kernel):
+    """:func:`hypergraph.geometry.planes.products`: the gradient of many rows is filled once."""
+
+    def forward(self, y: Any, weight: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor]] | None:
+        if isinstance(y, SparseRows):
+            return None
+        norms = torch.linalg.vector_norm(weight, dim=-1)
+        return (torch.mm(y, weight.T), norms), (norms,)
+
+    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
+        (y, weight), (by_along, by_norm) = inputs, grads
+        by_weight = torch.mm(by_along.T, y)
+        by_weight.addcmul_((by_norm / kept[0].clamp_min(TINY)).unsqueeze(-1), weight)
+        return torch.mm(by_along, weight) if needed[0] else None, by_weight
+
+
 class Gram(Kernel):
     """:func:`hypergraph.geometry.planes.gram`: a gradient of many rows is filled once, where autograd's own
     rules add up four of them."""
