@@ -222,7 +222,7 @@ def test_heads_on_a_terminal_and_in_a_pipe(
     assert run(monkeypatch, "heads") == 0
     assert capsys.readouterr().out.startswith("| name | space |")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert run(monkeypatch, "layers") == 0
+    assert run(monkeypatch, "fcs") == 0
     printed = capsys.readouterr().out
     assert "|" not in printed and "bfc-l" in printed
 

@@ -20,8 +20,8 @@ def list_heads(json: bool = JSON) -> None:
     _list_entries(registry.HEADS, json)
 
 
-@app.command("layers")
-def list_layers(json: bool = JSON) -> None:
+@app.command("fcs")
+def list_fcs(json: bool = JSON) -> None:
     """List the linear layers: space, formula in words, parameters, FLOPs, reference."""
     _list_entries(registry.FCS, json)
 

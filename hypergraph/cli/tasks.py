@@ -28,7 +28,7 @@ for _name, _kind in KINDS.items():
 
 TABLE_NAMES = typer.Argument(help=f"{', '.join(TABLES)}, or all; several are written to a folder.")
 TABLE_DATASETS = typer.Option(None, "--dataset", help="Again for more; by default all of the table.")
-TABLE_METHODS = typer.Option(None, "--method", help="A head or layer; again for more; by default all.")
+TABLE_METHODS = typer.Option(None, "--method", help="A head or fc; again for more; by default all.")
 TABLE_RUNS = typer.Option(Path("runs"), "--runs", help="Where run folders are: finished ones are used again.")
 TABLE_OUT = typer.Option(
     None, "--out", help="The Markdown page to write, its rows beside it; of several tables, their folder."

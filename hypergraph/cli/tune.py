@@ -24,7 +24,7 @@ def tune(
     task: str = typer.Argument(help="node-clf, link-pred or genome."),
     named: str | None = NAMED,
     dataset: str | None = DATASET,
-    method: str | None = typer.Option(None, help="The head or layer that is tuned."),
+    method: str | None = typer.Option(None, help="The head or fc that is tuned."),
     search: list[str] | None = SEARCH,
     fixed: list[str] | None = FIXED,
     trials: int = typer.Option(50, help="How many trials there are to be, with those of earlier calls."),

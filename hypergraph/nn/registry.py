@@ -1,4 +1,4 @@
-"""Every head and layer by the name a person types: the help, the docs and the tests are made from this table.
+"""Every head, linear layer and encoder by the name a person types: help, docs and tests are made from it.
 
 Nothing here imports torch until something is made.
 """
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """One registered head or layer."""
+    """One registered head or linear layer."""
 
-    kind: str  # "head" or "layer"
+    kind: str  # "head" or "fc"
     name: str  # what a person types
     cls: str  # its class, imported when first made
     space: str  # the model it works on: "poincare", "lorentz" or "euclidean"
@@ -32,21 +32,11 @@ class Entry:
     flops: str  # the paper's count for one point
     reference: str  # where it comes from
     bias: str = ""  # the number of parameters of the gyro bias; empty for a head
-
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """The keyword arguments of its own that a configuration may set."""
-        return _TAKES.get(self.cls, ())
+    takes: tuple[str, ...] = ()  # the keyword arguments of its own that a configuration may set
 
     def load(self) -> type[nn.Module]:
         """Import the class."""
         return _load("heads" if self.kind == "head" else "linear", self.cls)
-
-
-_TAKES = {
-    **dict.fromkeys(("BMLR", "PoincareMLR", "PoincareFC"), ("magnitude",)),
-    "BFC": ("phi", "init", "magnitude"),
-}
 
 
 def _load(module: str, cls: str) -> type[nn.Module]:
@@ -61,6 +51,7 @@ _BUSEMANN = "Chen et al. 2026, Hyperbolic Busemann Neural Networks"
 _GANEA = "Ganea et al. 2018, Hyperbolic Neural Networks"
 _EQ27 = f"{_GANEA}, Eq. 27"
 _SHIMIZU = "Shimizu et al. 2021, Hyperbolic Neural Networks++"
+_EQ6, _EQ7 = f"{_SHIMIZU}, Eq. 6", f"{_SHIMIZU}, Eq. 7"
 _NGUYEN = "Nguyen et al. 2025, pseudo-Busemann MLR, Cor. 4.3"
 _BDEIR = "Bdeir et al. 2024, Fully Hyperbolic CNNs, Eq. 12"
 _CHAMI = "Chami et al. 2019, Hyperbolic Graph Convolutional Networks"
@@ -80,11 +71,12 @@ _LTFC = "linear map in the tangent space at the origin: exp0(W log0(x))"
 _LFC = "spatial part of norm lambda sigmoid(<v, x> + b') in the direction of W phi(x) + b"
 _LFC_PARAMS = "m(n+1)+m+(n+1)+2"
 
-_head, _layer = partial(Entry, "head"), partial(Entry, "layer", bias="m")
+_MAGNITUDE, _OF_BFC = ("magnitude",), ("phi", "init", "magnitude")
+_head, _fc = partial(Entry, "head"), partial(Entry, "fc", bias="m")
 HEADS = _table(
-    _head("bmlr-p", "BMLR", "poincare", _HORO, "C(n+2)", "C(6n+12)", _BUSEMANN),
-    _head("bmlr-l", "BMLR", "lorentz", _HORO, "C(n+2)", "C(2n+12)", _BUSEMANN),
-    _head("pmlr", "PoincareMLR", "poincare", _NORMAL, "C(n+2)", "C(4n+52)", f"{_SHIMIZU}, Eq. 6"),
+    _head("bmlr-p", "BMLR", "poincare", _HORO, "C(n+2)", "C(6n+12)", _BUSEMANN, takes=_MAGNITUDE),
+    _head("bmlr-l", "BMLR", "lorentz", _HORO, "C(n+2)", "C(2n+12)", _BUSEMANN, takes=_MAGNITUDE),
+    _head("pmlr", "PoincareMLR", "poincare", _NORMAL, "C(n+2)", "C(4n+52)", _EQ6, takes=_MAGNITUDE),
     _head("pmlr-ganea", "GaneaMLR", "poincare", _PLACED, "C(2n)", "C(19n+29)", f"{_GANEA}, Eq. 25"),
     _head("pbmlr-p", "PseudoBusemannMLR", "poincare", _PSEUDO, "C(2n)", "C(19n+34)", _NGUYEN),
     _head("lmlr", "LorentzMLR", "lorentz", _SHEET, "C(n+1)", "C(4n+52)", _BDEIR),
@@ -93,13 +85,14 @@ HEADS = _table(
     _head("mlr", "TangentMLR", "euclidean", _FLAT, "C(n+1)", "C(2n)", "multinomial logistic regression"),
 )
 FCS = _table(
-    _layer("mobius", "TangentLinear", "poincare", _MOEBIUS, "mn", "2nm+2n+2m+24", _EQ27),
-    _layer("poincare-fc", "PoincareFC", "poincare", _PFC, "m(n+2)", "4nm+71m+4", f"{_SHIMIZU}, Eq. 7"),
-    _layer("bfc-p", "BFC", "poincare", f"{_BFC} bmlr-p", "m(n+2)", "6nm+29m+4", _BUSEMANN),
-    _layer("ltfc", "TangentLinear", "lorentz", _LTFC, "mn", "2nm+2n+2m+24", f"{_EQ27}, on the Lorentz model"),
-    _layer("lorentz-fc", "LorentzFC", "lorentz", _LFC, _LFC_PARAMS, "2nm+8m+2n+10", _HYBONET, bias="m+1"),
-    _layer("bfc-l", "BFC", "lorentz", f"{_BFC} bmlr-l", "m(n+2)", "2nm+30m+2", _BUSEMANN),
-    _layer("linear", "TangentLinear", "euclidean", "W x", "mn", "2nm", "Euclidean linear layer"),
+    _fc("mobius", "TangentLinear", "poincare", _MOEBIUS, "mn", "2nm+2n+2m+24", _EQ27),
+    _fc("poincare-fc", "PoincareFC", "poincare", _PFC, "m(n+2)", "4nm+71m+4", _EQ7, takes=_MAGNITUDE),
+    _fc("bfc-p", "BFC", "poincare", f"{_BFC} bmlr-p", "m(n+2)", "6nm+29m+4", _BUSEMANN, takes=_OF_BFC),
+    _fc("ltfc", "TangentLinear", "lorentz", _LTFC, "mn", "2nm+2n+2m+24", f"{_EQ27}, on the Lorentz model"),
+    # It has a phi of its own, on coordinates. Configurations do not set it: the phi of the presets is BFC's.
+    _fc("lorentz-fc", "LorentzFC", "lorentz", _LFC, _LFC_PARAMS, "2nm+8m+2n+10", _HYBONET, bias="m+1"),
+    _fc("bfc-l", "BFC", "lorentz", f"{_BFC} bmlr-l", "m(n+2)", "2nm+30m+2", _BUSEMANN, takes=_OF_BFC),
+    _fc("linear", "TangentLinear", "euclidean", "W x", "mn", "2nm", "Euclidean linear layer"),
 )
 
 
@@ -110,7 +103,8 @@ class EncoderEntry:
     name: str  # what a person types
     cls: str  # its class, imported when first made
     flat: bool  # a Euclidean baseline; the others take any hyperbolic space and linear layer
-    sees_edges: bool  # uses the graph and its weights; the others see the features alone
+    uses_graph: bool  # and its weights; the others see the features alone
+    takes: tuple[str, ...] = ()  # the options of a configuration that not every encoder has
 
     def load(self) -> type[nn.Module]:
         """Import the class."""
@@ -118,10 +112,10 @@ class EncoderEntry:
 
 
 ENCODERS: Mapping[str, EncoderEntry] = {
-    "hgcn": EncoderEntry("hgcn", "HGCN", flat=False, sees_edges=True),
-    "hnn": EncoderEntry("hnn", "HNN", flat=False, sees_edges=False),
-    "gcn": EncoderEntry("gcn", "GCN", flat=True, sees_edges=True),
-    "mlp": EncoderEntry("mlp", "MLP", flat=True, sees_edges=False),
+    "hgcn": EncoderEntry("hgcn", "HGCN", flat=False, uses_graph=True, takes=("fc", "norm", "propagate")),
+    "hnn": EncoderEntry("hnn", "HNN", flat=False, uses_graph=False, takes=("fc",)),
+    "gcn": EncoderEntry("gcn", "GCN", flat=True, uses_graph=True, takes=("propagate",)),
+    "mlp": EncoderEntry("mlp", "MLP", flat=True, uses_graph=False),
 }
 
 # Functions of one number by their names in PyG's resolver: what may be chosen as an activation.
@@ -194,7 +188,7 @@ def make_fc(
     """
     if name is None and space is None:
         raise InputError("A linear layer needs its name or its space; pass one of them.")
-    entry, space = _fitting(FCS, "layer", name or DEFAULT_FC[space.model], space)  # type: ignore[union-attr]
+    entry, space = _fitting(FCS, "fc", name or DEFAULT_FC[space.model], space)  # type: ignore[union-attr]
     return entry.load()(in_channels, out_channels, space, **options)
 
 

@@ -50,7 +50,7 @@ class Batches:
 
         self.config, self.data, self.count = config, data, count
         self.pointer, self.column = data.grouped()
-        hops = config.fanouts if ENCODERS[config.encoder].sees_edges else []
+        hops = config.fanouts if ENCODERS[config.encoder].uses_graph else []
         self.seed = seed
         self.sampler = NeighborSampler((self.pointer.numpy(), self.column.numpy()), hops, seed=seed)
         self.degree = degrees(self.pointer, data.edge_weight, self._dtype)
@@ -82,7 +82,9 @@ class Batches:
         Through the layers, what is around is gone: the encoder gives points of the nodes alone.
         """
         found = self.sampler.sample_from_nodes(NodeSamplerInput(None, nodes))
-        symmetric = self.config.encoder == "gcn" or self.config.norm == "symmetric"
+        # an encoder without a choice of norm has that of GCN
+        chooses = "norm" in ENCODERS[self.config.encoder].takes
+        symmetric = not chooses or self.config.norm == "symmetric"
         made = blocks(found, self.pointer, self.degree, self.data.edge_weight, symmetric=symmetric)
         return self.features(found.node), [matrix.to(self.config.device) for matrix in made]
 

@@ -24,6 +24,8 @@ class Row:
     """One run against the first.
 
     Args:
+        kind: What was chosen by name: ``"head"`` or ``"fc"``.
+        chosen: Its name.
         settings: Those in which the runs differ.
         difference: Of the mean over the shared seeds, this run minus the first.
         interval: Its 95 % interval, by the bootstrap; ``None`` with fewer than two.
@@ -33,6 +35,7 @@ class Row:
 
     run: str
     dataset: str
+    kind: str
     chosen: str
     split: str
     seeds: int
@@ -77,6 +80,7 @@ def _row(result: Result, first: Result, names: list[str]) -> Row:
     row = Row(
         run=str(result.folder),
         dataset=config["dataset"],
+        kind="head" if "head" in config else "fc",
         chosen=str(config.get("head") or config.get("fc")),
         split=result.about.get("split", ""),
         seeds=len(result.seeds),
@@ -112,7 +116,7 @@ def table(metric: str, rows: list[Row]) -> Table:
         caption_justify="left",
     )
     view.add_column("run", overflow="fold", min_width=16)
-    for name in ("dataset", "layer", *rows[0].settings):
+    for name in ("dataset", rows[0].kind, *rows[0].settings):
         view.add_column(name)
     for name in ("seeds", f"test {METRICS[metric]}", "difference", "95 %", "p"):
         view.add_column(name, justify="right")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS, may_have_masks
 from hypergraph.errors import InputError, short, unknown_name
-from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, FCS, HEADS
+from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, FCS, HEADS, EncoderEntry, Entry
 from hypergraph.option import MOST, MOST_SEED, check_fields, fit, option, option_of
 
 if sys.version_info >= (3, 11):
@@ -73,7 +73,21 @@ class Config:
 
 
 DEFAULT_GRAPH = "cora"  # which is part of the package
-_ENCODER = "The encoder: hyperbolic, or the Euclidean gcn and mlp."
+
+
+def _listed(names: Iterable[str], word: str = "and") -> str:
+    """Names in words: a, b and c."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def takers(table: Mapping[str, Entry] | Mapping[str, EncoderEntry], name: str, word: str = "and") -> str:
+    """The entries of the registry that take an option, in words."""
+    return _listed((entry.name for entry in table.values() if name in entry.takes), word)
+
+
+_FLAT = _listed(entry.name for entry in ENCODERS.values() if entry.flat)
+_ENCODER = f"The encoder: hyperbolic, or the Euclidean {_FLAT}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +102,17 @@ class GraphConfig(Config):
     num_layers: int = option(2, "Number of the encoder's layers.", group=MODEL, least=1, most=1000)
     act: str = option("relu", "The activation between layers.", group=MODEL, choices=ACTIVATIONS)
     norm: str = option(
-        "mean", "How hgcn weighs the messages to a node.", group=MODEL, choices=("mean", "symmetric")
+        "mean",
+        f"How {takers(ENCODERS, 'norm')} weighs the messages to a node.",
+        group=MODEL,
+        choices=("mean", "symmetric"),
     )
     propagate: int = option(
-        0, "Aggregations without weights after the layers of hgcn and gcn.", group=MODEL, least=0, most=100
+        0,
+        f"Aggregations without weights after the layers of {takers(ENCODERS, 'propagate')}.",
+        group=MODEL,
+        least=0,
+        most=100,
     )
     residual: bool = option(
         False, "Add what comes into a layer to what comes out.", group=MODEL, flags="--residual/--no-residual"
@@ -129,7 +150,7 @@ class GraphConfig(Config):
             return
         if not self.batch_size:
             raise InputError("fanout is for batches: give a batch_size too, such as 1024.")
-        if not ENCODERS[self.encoder].sees_edges:
+        if not ENCODERS[self.encoder].uses_graph:
             raise InputError(f"The encoder {self.encoder} does not look at the graph; leave out fanout.")
         if len(self.fanouts) != self.num_layers + self.propagate:
             raise InputError(
@@ -158,6 +179,8 @@ MAGNITUDES = ("free", "row")
 NODE_RECIPES = ("few-labels", "many-labels")
 LINK_RECIPES = ("published", "ours")
 _MAGNITUDE = "Whether the magnitudes of {} are parameters of their own, or norms of rows."
+# Beside the layers that take init, link prediction scales the first matrix of those in the tangent space.
+_SCALED = [entry.name for entry in FCS.values() if "init" in entry.takes or entry.cls == "TangentLinear"]
 _SPLIT = "The split; by default the one that publications use on the dataset."
 
 
@@ -171,12 +194,12 @@ class NodeConfig(GraphConfig):
     head: str = option("bmlr-p", "The head (see `hypergraph heads`).", group=MODEL, choices=HEADS)
     fc: str | None = option(
         None,
-        "The encoder's linear layers (see `hypergraph layers`); by default its own.",
+        "The encoder's linear layers (see `hypergraph fcs`); by default its own.",
         group=MODEL,
         choices=FCS,
     )
     magnitude: str = option(
-        "free", _MAGNITUDE.format("bmlr-p, bmlr-l and pmlr"), group=MODEL, choices=MAGNITUDES
+        "free", _MAGNITUDE.format(takers(HEADS, "magnitude")), group=MODEL, choices=MAGNITUDES
     )
     recipe: str | None = option(
         None,
@@ -199,17 +222,19 @@ class LinkConfig(GraphConfig):
     task: ClassVar[str] = "link-pred"
     chosen: ClassVar[str] = "fc"
 
-    fc: str = option("bfc-p", "The linear layers (see `hypergraph layers`).", group=MODEL, choices=FCS)
+    fc: str = option("bfc-p", "The linear layers (see `hypergraph fcs`).", group=MODEL, choices=FCS)
     encoder: str = option("hnn", _ENCODER, group=MODEL, choices=ENCODERS)
-    phi: str = option("none", "The activation inside BFC.", group=MODEL, choices=ACTIVATIONS)
+    phi: str = option(
+        "none", f"The activation inside {takers(FCS, 'phi')}.", group=MODEL, choices=ACTIVATIONS
+    )
     init: str = option(
         "data",
-        "How layers begin: at a scale that the data give, or as published.",
+        f"How {_listed(_SCALED)} begin: at a scale that the data give, or as published.",
         group=MODEL,
         choices=("data", "published"),
     )
     magnitude: str = option(
-        "free", _MAGNITUDE.format("bfc-p, bfc-l and poincare-fc"), group=MODEL, choices=MAGNITUDES
+        "free", _MAGNITUDE.format(takers(FCS, "magnitude")), group=MODEL, choices=MAGNITUDES
     )
     recipe: str = option(
         "published",

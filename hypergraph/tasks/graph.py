@@ -82,7 +82,7 @@ def load(config: GraphConfig, task: str) -> Data:
 def edge_weights(config: GraphConfig, graph: Data, edge_index: Tensor) -> Tensor | None:
     """The weights of the arcs of ``edge_index``, where there are any and they are asked for and used."""
     weights: Tensor | None = graph.get("edge_weight")
-    if weights is None or not (config.weights and ENCODERS[config.encoder].sees_edges):
+    if weights is None or not (config.weights and ENCODERS[config.encoder].uses_graph):
         return None
     if (weights < 0).any():
         raise InputError(
@@ -180,7 +180,7 @@ def _check_room(config: GraphConfig, graph: Data, edge_index: Tensor) -> None:
     width = 0 if graph.x.layout == torch.sparse_csr else graph.x.shape[1]
     # features twice; of a layer its outputs, their gradients and what the backward pass keeps of them
     needed = nodes * item * (2 * width + 10 * config.dim * config.num_layers)
-    if ENCODERS[config.encoder].sees_edges:
+    if ENCODERS[config.encoder].uses_graph:
         needed += _EDGE_BYTES * edge_index.shape[1]
     free = available()
     if needed > free:
@@ -213,10 +213,8 @@ def make_encoder(config: GraphConfig, in_channels: int, space: Space, fc: str | 
     encoder = ENCODERS[config.encoder]
     if encoder.flat:
         space = make_space("euclidean")
-    elif fc is not None:
-        options = {"fc": fc, **options}
-    if config.encoder == "hgcn":
-        options = {"norm": config.norm, **options}
+    own = {"fc": fc, "norm": config.norm, "propagate": config.propagate}
+    options |= {name: value for name, value in own.items() if name in encoder.takes}
     cls: Any = encoder.load()
     return cls(
         in_channels,
@@ -229,7 +227,6 @@ def make_encoder(config: GraphConfig, in_channels: int, space: Space, fc: str | 
         feature_dropout=config.feature_dropout,
         hidden_dropout=config.hidden_dropout,
         residual=config.residual,
-        propagate=config.propagate,
         **options,
     )
 
@@ -274,4 +271,4 @@ def check_layer(name: str, space: str, what: str) -> None:
     """Refuse a linear layer of another space."""
     if FCS[name].space != space:
         fitting = ", ".join(entry.name for entry in FCS.values() if entry.space == space)
-        raise InputError(f"The layer '{name}' is {FCS[name].space}, but {what} is {space}; use {fitting}.")
+        raise InputError(f"The fc '{name}' is {FCS[name].space}, but {what} is {space}; use {fitting}.")

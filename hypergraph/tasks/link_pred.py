@@ -93,7 +93,7 @@ class LinkPred:
         if flat != ENCODERS[config.encoder].flat:
             fitting = "gcn or mlp, or --fc bfc-p" if flat else "hnn or hgcn, or --fc linear"
             raise InputError(
-                f"The layer '{config.fc}' is {FCS[config.fc].space}, and the encoder {config.encoder} "
+                f"The fc '{config.fc}' is {FCS[config.fc].space}, and the encoder {config.encoder} "
                 f"has no such layers; use --encoder {fitting}."
             )
         split = link_split(graph, config.split or "hgcn", config.split_seed)

@@ -20,13 +20,13 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
 
 
 def _row(path: Path) -> dict[str, Any]:
-    row: dict[str, Any] = dict.fromkeys(("run", "task", "dataset", "layer", "seeds", "result"), "")
+    row: dict[str, Any] = dict.fromkeys(("run", "task", "dataset", "method", "seeds", "result"), "")
     row["run"] = str(path)
     try:
         run = Run.open(path)
         config = run.config
-        layer = getattr(config, config.chosen)
-        row |= {"task": config.task, "dataset": Path(config.dataset).name, "layer": layer}
+        row |= {"task": config.task, "dataset": Path(config.dataset).name}
+        row["method"] = getattr(config, config.chosen)
         done = sum((run.seed_folder(seed) / "result.json").exists() for seed in config.all_seeds)
         row["seeds"] = str(done) if done == config.seeds else f"{done} of {config.seeds}"
         if (path / "result.json").exists():

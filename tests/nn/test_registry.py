@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Lorentz, Space
 from hypergraph.nn import FCS, HEADS, make_fc, make_head, make_space
-from hypergraph.nn.registry import Entry
+from hypergraph.nn.registry import ENCODERS, EncoderEntry, Entry
 
 ENTRIES = [*HEADS.values(), *FCS.values()]
 every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -54,10 +55,22 @@ def test_parameters_are_as_many_as_the_registry_says(entry: Entry) -> None:
     layer = entry_module(entry, None)
     expected = count(entry.params, N, C) + (count(entry.bias, N, C) if entry.bias else 0)
     assert sum(p.numel() for p in layer.parameters()) == expected
-    if entry.kind == "layer":
+    if entry.kind == "fc":
         bare = make_fc(entry.name, N, C, bias=False)
         assert sum(p.numel() for p in bare.parameters()) == count(entry.params, N, C)
         assert bare.bias is None
+
+
+@pytest.mark.parametrize("entry", [*ENTRIES, *ENCODERS.values()], ids=lambda entry: entry.name)
+def test_a_class_has_what_its_entry_says_it_takes(entry: Entry | EncoderEntry) -> None:
+    known = {name for cls in entry.load().__mro__ for name in inspect.signature(cls.__init__).parameters}
+    assert set(entry.takes) <= known
+
+
+@pytest.mark.parametrize("entry", ENCODERS.values(), ids=lambda entry: entry.name)
+def test_an_encoder_is_what_its_entry_says(entry: EncoderEntry) -> None:
+    cls = entry.load()
+    assert (cls.flat, cls.uses_graph) == (entry.flat, entry.uses_graph)
 
 
 @every
@@ -148,7 +161,7 @@ def test_autocast_keeps_the_geometry_in_single_precision(entry: Entry) -> None:
     torch.testing.assert_close(y, expected, rtol=0.1, atol=0.1)
     y.sum().backward()
     assert all(bool(p.grad.isfinite().all()) for p in layer.parameters())
-    if entry.kind == "layer":
+    if entry.kind == "fc":
         assert bool(space.contains(y).all())
 
 
@@ -238,7 +251,7 @@ def test_compiles_to_one_graph(entry: Entry) -> None:
 def test_unknown_names_and_wrong_spaces() -> None:
     with pytest.raises(InputError, match=r"Unknown head 'bmlr'; did you mean 'bmlr-[pl]'"):
         make_head("bmlr", 3, 2)
-    with pytest.raises(InputError, match="Unknown layer 'bfc-e'"):
+    with pytest.raises(InputError, match="Unknown fc 'bfc-e'"):
         make_fc("bfc-e", 3, 2)
     with pytest.raises(InputError, match="Unknown space 'ball'"):
         make_space("ball")

@@ -295,7 +295,7 @@ def test_what_does_not_go_together(graph: Path, tmp_path: Path) -> None:
         node_classification(graph, "mlr", encoder="hgcn", out=tmp_path / "run")
     with pytest.raises(InputError, match="'bfc-p' is poincare, and the encoder gcn has no such layers"):
         link_prediction(graph, "bfc-p", encoder="gcn", out=tmp_path / "run")
-    with pytest.raises(InputError, match="layer 'ltfc' is lorentz, but the head 'bmlr-p' is poincare"):
+    with pytest.raises(InputError, match="fc 'ltfc' is lorentz, but the head 'bmlr-p' is poincare"):
         node_classification(graph, "bmlr-p", fc="ltfc", out=tmp_path / "run")
     with pytest.raises(InputError, match="jobs must be at least 1"):
         node_classification(graph, jobs=0, out=tmp_path / "run")
