@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,8 @@ def bounds(path: tuple[str, ...]) -> dict[str, list[str]]:
     if path[0] not in KINDS:
         return {}
     found = {}
-    for name, entry in KINDS[path[0]].load_config().__dataclass_fields__.items():
-        known = option_of(entry)
+    for entry in fields(KINDS[path[0]].load_config()):
+        name, known = entry.name, option_of(entry)
         values = [str(default) for default in (entry.default,) if isinstance(default, (str, int, float))]
         values += list(known.choices)
         values += [

@@ -16,6 +16,7 @@ class ClassifyConfig(Config):
     """What images and genomes share: a network, a head, batches."""
 
     chosen: ClassVar[str] = "head"
+    retired: ClassVar[tuple[str, ...]] = ("dropout",)
 
     head: str = option("bmlr-p", "The head (see `hypergraph heads`).", group=MODEL, choices=HEADS)
     batch: int = option(100, "Examples in a batch, over all processes.", least=2, most=MOST)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError
 from hypergraph.tasks.config import renamed
-from hypergraph.tasks.kinds import METRICS
+from hypergraph.tasks.kinds import KINDS, METRICS
 from hypergraph.tasks.result import Result, spread
 from hypergraph.tasks.statistics import paired_runs
 
@@ -69,7 +69,8 @@ def finished(paths: list[Path]) -> tuple[list[Path], list[Path]]:
 
 def differing(results: list[Result]) -> list[str]:
     """The settings in which runs differ, without those that the table has anyway."""
-    configs = [renamed(result.config) for result in results]
+    cls = KINDS[results[0].task].load_config()
+    configs = [renamed(result.config, cls) for result in results]
     chosen = {"head"} if "head" in configs[0] else {"fc"}
     names = {name: None for config in configs for name in config if name not in {*_SHOWN, *chosen}}
     return [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]

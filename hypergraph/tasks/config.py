@@ -31,6 +31,11 @@ class Config:
 
     task: ClassVar[str]
     chosen: ClassVar[str]  # the field that names the layer which the run is about
+    retired: ClassVar[
+        tuple[str, ...]
+    ] = ()  # settings of earlier versions that did nothing: files may have them
+    # what `hypergraph tune` searches where nothing is asked for, within what training survives
+    search: ClassVar[tuple[str, ...]] = ("lr=1e-3:5e-2:log", "weight_decay=1e-5:5e-2:log", "K=-2:-0.01:log")
 
     dataset: str = option(
         ..., "A dataset's name (see `hypergraph data list`), or a file or folder.", group=DATA
@@ -46,7 +51,6 @@ class Config:
     eval_every: int = option(1, "Evaluate after every so many epochs.", least=1, most=MOST)
     lr: float = option(0.01, "Learning rate.", above=0)
     weight_decay: float = option(0.0, "L2 weight decay.", least=0)
-    dropout: float = option(0.0, "Dropout of weights (DropConnect).", least=0, below=1)
     K: float = option(-1.0, "Curvature, below 0.", group=MODEL, flags="--K", least=-10_000, most=-1e-6)
     learn_curvature: bool = option(
         False, "Train the curvature too.", group=MODEL, flags="--learn-curvature/--fix-curvature"
@@ -94,6 +98,8 @@ _ENCODER = f"The encoder: hyperbolic, or the Euclidean {_FLAT}."
 class GraphConfig(Config):
     """What node classification and link prediction share."""
 
+    search: ClassVar[tuple[str, ...]] = (*Config.search[:2], "dropout=0:0.6", *Config.search[2:])
+
     dataset: str = option(
         DEFAULT_GRAPH, "A dataset's name (see `hypergraph data list`), or a file or folder.", group=DATA
     )
@@ -116,6 +122,12 @@ class GraphConfig(Config):
     )
     residual: bool = option(
         False, "Add what comes into a layer to what comes out.", group=MODEL, flags="--residual/--no-residual"
+    )
+    dropout: float = option(
+        0.0,
+        f"Dropout of the weights of a layer (DropConnect); with {_FLAT} of its output.",
+        least=0,
+        below=1,
     )
     feature_dropout: float = option(0.0, "Dropout of features.", least=0, below=1)
     hidden_dropout: float = option(
@@ -248,10 +260,15 @@ class LinkConfig(GraphConfig):
     split: str | None = option(None, _SPLIT, group=DATA, choices=LINK_SPLITS)
 
 
-def renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a file, where earlier versions may have written other names."""
-    now = {"linear": "fc", "layers": "num_layers"}
-    return {now.get(name, name): value for name, value in settings.items()}
+_RENAMED: Mapping[str, str] = {"linear": "fc", "layers": "num_layers"}
+
+
+def renamed(settings: Mapping[str, Any], cls: type[Config] = Config) -> dict[str, Any]:
+    """Settings of a file as they are named now: earlier versions wrote other names, and some more."""
+    for old, new in _RENAMED.items():
+        if old in settings and new in settings:
+            raise InputError(f"{old} is the earlier name of {new}, and both are set; leave out {old}.")
+    return {_RENAMED.get(name, name): value for name, value in settings.items() if name not in cls.retired}
 
 
 C = TypeVar("C", bound=Config)
@@ -265,10 +282,8 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
         given: What was typed, or passed from Python.
         file: A TOML file of fields, or the ``config.toml`` of a run.
     """
-    known = cls.__dataclass_fields__
-    for name in given:
-        if name not in known:
-            raise unknown_name("setting", name, known)
+    known = {entry.name: entry for entry in fields(cls)}
+    check_names(cls, given)
     typed = read_settings(cls, Path(file)) if file is not None else {}
     typed |= {name: value for name, value in portable(given).items() if value is not None}
     typed = fit(cls, typed)
@@ -291,6 +306,14 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
         variants.append(typed.setdefault("recipe", usual))
     settled = cls(**fit(cls, preset(cls.task, named, *variants) | typed))
     return replace(settled, **_depending(settled))
+
+
+def check_names(cls: type[Config], names: Iterable[str]) -> None:
+    """Refuse the first name that is no setting of a task."""
+    known = [entry.name for entry in fields(cls)]
+    for name in names:
+        if name not in known:
+            raise unknown_name("setting", name, known)
 
 
 def _recipe(dataset: str, split: str | None) -> str:
@@ -363,10 +386,11 @@ def read_settings(cls: type[Config], path: Path) -> dict[str, Any]:
         if document.get("task") != cls.task:
             raise InputError(f"{path}: the configuration of {document.get('task')}, not of {cls.task}.")
         document = document["config"]
-    document = renamed(document)
-    for name in document:
-        if name not in (entry.name for entry in fields(cls)):
-            raise InputError(f"{path}: {unknown_name('setting', name, (e.name for e in fields(cls)))}")
+    try:
+        document = renamed(document, cls)
+        check_names(cls, document)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     return document
 
 

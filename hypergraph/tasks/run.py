@@ -23,7 +23,7 @@ from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_path, atomic_write_text, is_part, reading, sha256, sweep
 from hypergraph.option import fit
 from hypergraph.tasks import lock
-from hypergraph.tasks.config import Config, read_settings, read_toml
+from hypergraph.tasks.config import Config, check_names, read_settings, read_toml
 from hypergraph.tasks.distributed import processes
 from hypergraph.tasks.kinds import KINDS, Kind
 from hypergraph.tasks.result import Result
@@ -123,8 +123,9 @@ class Run:
 
     def check_given(self, given: dict[str, Any]) -> None:
         """Refuse settings other than the run's."""
+        check_names(type(self.config), given)
         for name, value in given.items():
-            here = getattr(self.config, name, None)
+            here = getattr(self.config, name)
             if value is not None and value != here:
                 raise InputError(
                     f"{self.path}: this run has {name} = {here}, not {value}; a run is resumed with its own "
@@ -156,7 +157,7 @@ class Run:
         """Settings that differ from those that were written: the name, our value, theirs."""
         # A setting that did not exist when it was written had the value that is now the default.
         defaults = {entry.name: entry.default for entry in fields(self.config)}
-        for name in sorted(ours.keys() | found.keys()):
+        for name in sorted((ours.keys() | found.keys()) - {*self.config.retired}):
             here, there = ours.get(name), found.get(name, defaults.get(name))
             if here != there:
                 yield name, here, there

@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hypergraph.errors import InputError, unknown_name
+from hypergraph.errors import InputError
 from hypergraph.option import kind_of
-from hypergraph.tasks.config import Config
+from hypergraph.tasks.config import Config, check_names
 
 if TYPE_CHECKING:
     from optuna import Trial
-
-# Searched where nothing is asked for: what every task has, within what training survives.
-DEFAULT = ("lr=1e-3:5e-2:log", "weight_decay=1e-5:5e-2:log", "dropout=0:0.6", "K=-2:-0.01:log")
 
 
 @dataclass(frozen=True)
@@ -54,8 +51,7 @@ def parse(cls: type[Config], texts: Sequence[str]) -> dict[str, Choice | Range]:
         name = name.strip().replace("-", "_")
         if not equals or not rest.strip():
             raise InputError(f"'{text}' is no search; write lr=1e-3:1e-1:log, or dropout=0,0.2,0.5.")
-        if name not in cls.__dataclass_fields__:
-            raise unknown_name("setting", name, cls.__dataclass_fields__)
+        check_names(cls, [name])
         space[name] = _range(cls, name, rest) if ":" in rest else _choice(cls, name, rest)
     return space
 

@@ -20,7 +20,7 @@ from hypergraph.errors import InputError
 from hypergraph.files import atomic_write_text, is_part, reading, sweep
 from hypergraph.progress import progress
 from hypergraph.tasks import lock
-from hypergraph.tasks.config import Config, read_toml
+from hypergraph.tasks.config import Config, read_toml, renamed
 from hypergraph.tasks.executors import check_backend, executor
 from hypergraph.tasks.keeper import Forgetful
 from hypergraph.tasks.kinds import KINDS, METRICS
@@ -151,6 +151,8 @@ def _open(optuna: Any, folder: Path, config: Config, space: Mapping[str, Choice 
         sweep(folder)
         atomic_write_text(path, tomli_w.dumps({**document, "data": {"sha256": data}}))
     known = read_toml(path)
+    if isinstance(known.get("config"), dict):
+        known["config"] = renamed(known["config"], type(config))
     if known.pop("data", {"sha256": data}) != {"sha256": data}:  # earlier versions did not keep it
         raise InputError(
             f"{folder}: the dataset {config.dataset} is not the one this study was made with; restore it, or "

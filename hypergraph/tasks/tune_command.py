@@ -12,9 +12,9 @@ import tomli_w
 
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_write_text
-from hypergraph.tasks.config import settle
+from hypergraph.tasks.config import check_names, settle
 from hypergraph.tasks.kinds import KINDS, METRICS
-from hypergraph.tasks.search_space import DEFAULT, parse, read_value
+from hypergraph.tasks.search_space import parse, read_value
 from hypergraph.tasks.tune import Say, Tuned, tune
 
 
@@ -34,7 +34,7 @@ def tune_from_words(
     """:func:`~hypergraph.tasks.tune.tune` with what was typed.
 
     Args:
-        search: Such as ``lr=1e-3:1e-1:log``; by default what every task has.
+        search: Such as ``lr=1e-3:1e-1:log``; by default the task's own choice.
         fixed: Settings that stay, such as ``epochs=300``.
     """
     if task not in KINDS:
@@ -49,10 +49,9 @@ def tune_from_words(
         name = name.strip().replace("-", "_")
         if not equals:
             raise InputError(f"'{text}' sets nothing; write --set epochs=300.")
-        if name not in cls.__dataclass_fields__:
-            raise unknown_name("setting", name, cls.__dataclass_fields__)
+        check_names(cls, [name])
         stays[name] = read_value(cls, name, value)
-    space = parse(cls, search or DEFAULT)
+    space = parse(cls, search or cls.search)
     both = sorted(space.keys() & {name for name, value in stays.items() if value is not None})
     if both:
         raise InputError(f"{both[0]} is both set and searched; leave out one.")

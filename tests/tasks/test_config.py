@@ -107,6 +107,24 @@ def test_old_names_are_still_read(tmp_path: Path) -> None:
     file.write_text('task = "node-clf"\n[config]\ndataset = "cora"\nlayers = 3\nlinear = "bfc-p"\n')
     config = settle(NodeConfig, {}, file)
     assert (config.num_layers, config.fc) == (3, "bfc-p")
+    file.write_text('dataset = "cora"\nlinear = "bfc-p"\nfc = "mobius"\n')
+    with pytest.raises(InputError, match=r"config.toml: linear is the earlier name of fc, and both are set"):
+        settle(NodeConfig, {}, file)
+
+
+@pytest.mark.parametrize("name", ["task", "chosen", "retired", "search"])
+def test_what_a_class_says_of_itself_is_no_setting(name: str) -> None:
+    with pytest.raises(InputError, match=f"Unknown setting '{name}'"):
+        settle(NodeConfig, {"dataset": "disease", name: "x"})
+
+
+def test_dropout_is_a_setting_of_graph_tasks() -> None:
+    for task, kind in KINDS.items():
+        graphs = task in ("node-clf", "link-pred")
+        names = {entry.name for entry in fields(kind.load_config())}
+        searched = [text.partition("=")[0] for text in kind.load_config().search]
+        assert ("dropout" in names) == ("dropout" in searched) == graphs
+        assert set(searched) <= names
 
 
 def test_presets_follow_what_they_are_like() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from hypergraph.errors import InputError
 from hypergraph.nn.registry import HEADS
 from hypergraph.tasks import api, runner
 from hypergraph.tasks.classify_config import GenomeConfig
+from hypergraph.tasks.compare import compare
 from hypergraph.tasks.genome import Genome
+from hypergraph.tasks.predict import predict
 from hypergraph.tasks.run import Run
+from hypergraph.tasks.show import describe
 
 
 @pytest.fixture
@@ -95,6 +99,26 @@ def test_an_interrupted_run_gives_the_same_numbers(
     resumed = api.genome_classification(resume=tmp_path / "cut")
     assert resumed.seeds[0]["test"] == whole.seeds[0]["test"]
     assert (tmp_path / "cut/metrics.jsonl").read_text() == (tmp_path / "whole/metrics.jsonl").read_text()
+
+
+def test_an_earlier_run_with_dropout_is_still_a_run(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier versions wrote a dropout, which did nothing, into every file of a run."""
+    now = GenomeConfig.to_dict
+    monkeypatch.setattr(GenomeConfig, "to_dict", lambda self: {**now(self), "dropout": 0.2})
+    old = tmp_path / "old"
+    whole = api.genome_classification(out=old, **quick(small, seeds=2))
+    monkeypatch.undo()
+    assert "dropout = 0.2" in (old / "config.toml").read_text()
+    assert describe(old)["damaged"] == [] and predict(old, tmp_path / "out.csv") == 20
+    shutil.rmtree(old / "seeds" / "1")
+    (old / "result.json").unlink()
+    resumed = api.genome_classification(resume=old)
+    assert [seed["test"] for seed in resumed.seeds] == [seed["test"] for seed in whole.seeds]
+    new = api.genome_classification(config=old / "config.toml", out=tmp_path / "new")
+    assert "dropout" not in new.config and [s["test"] for s in new.seeds] == [s["test"] for s in whole.seeds]
+    assert compare([old, new.folder])[1][1].settings == {}
 
 
 def test_letters_reach_the_network_one_hot(small: Path) -> None:

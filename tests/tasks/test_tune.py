@@ -193,6 +193,8 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
         ({"fixed": ["lr=0.1"]}, "lr is both set and searched"),
         ({"fixed": ["epochs"]}, "'epochs' sets nothing"),
         ({"fixed": ["epoch=1"]}, "Unknown setting 'epoch'"),
+        ({"fixed": ["task=x"]}, "Unknown setting 'task'"),
+        ({"search": ["chosen=a,b"]}, "Unknown setting 'chosen'"),
         ({"trials": 0}, "trials must be at least 1"),
         ({"task": "node"}, "Unknown task 'node'"),
     ):
