@@ -93,7 +93,8 @@ class SparseMatrix:
     def edges(self) -> tuple[Tensor, Tensor]:
         """The entries as edges from column to row, ``(2, entries)``, and their values."""
         crow, col, value = self._parts[:3]
-        row = torch.arange(self.shape[0], device=col.device).repeat_interleave(crow.diff().long())
+        row = torch.arange(self.shape[0], device=col.device)
+        row = row.repeat_interleave(crow.diff().long(), output_size=col.numel())
         return torch.stack([col.long(), row]), value
 
     def size(self, dim: int) -> int:
@@ -202,6 +203,12 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     """``matrix @ x``, spelt as a function because the compiler does not trace the operator."""
     if torch.compiler.is_compiling():
         return _spmm(*matrix._parts, x)
+    from hypergraph.geometry.kernels.torch_internals import transformed  # geometry imports this file
+
+    if transformed():  # by its definition, which torch.func and fake tensors can follow
+        (source, target), value = matrix.edges()
+        zeros = x.new_zeros(matrix.shape[0], x.size(1))
+        return zeros.index_add(0, target, value.unsqueeze(-1) * x.index_select(0, source))
     if torch.is_grad_enabled() and x.requires_grad:
         return _SpMM.apply(x, matrix)
     return _multiply(matrix.csr, x)
@@ -268,20 +275,20 @@ class Memo:
 
     def clear(self) -> None:
         """Forget the result."""
-        self._seen: tuple[Any, ...] | None = None
-        self._made: Any = None
+        self._last: tuple[tuple[Any, ...], Any] | None = None
 
     def __call__(self, make: Callable[[], Made], *inputs: Any) -> Made:
         """``make()``, or what it gave last time."""
-        if self._seen is not None and _same(self._seen, inputs):
-            return self._made
+        last = self._last  # read once: another thread may replace it
+        if last is not None and _same(last[0], inputs):
+            return last[1]
         if any(isinstance(given, Tensor) and given.is_inference() for given in inputs):
             return make()  # an inference tensor has no version counter
-        self._made = make()
-        self._seen = tuple(
-            (weakref.ref(given), given._version) if isinstance(given, Tensor) else given for given in inputs
-        )
-        return self._made
+        with torch.inference_mode(False):  # training may use what an evaluation left here
+            made = make()
+        seen = tuple((weakref.ref(x), x._version) if isinstance(x, Tensor) else x for x in inputs)
+        self._last = seen, made
+        return made
 
     def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
         return Memo, ()  # a copy or a pickle of a model starts afresh

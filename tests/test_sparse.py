@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -102,6 +103,34 @@ def test_operator_is_registered_right() -> None:
     torch.library.opcheck(torch.ops.hypergraph.spmm.default, (*matrix._parts, x))
 
 
+def test_memo_between_threads() -> None:
+    """Each gets what belongs to its own input."""
+    memo, wrong = Memo(), []
+
+    def ask(x: torch.Tensor) -> None:
+        wrong.extend(1 for _ in range(20_000) if memo(lambda: x, x) is not x)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=(torch.zeros(1),)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong
+
+
+def test_what_an_evaluation_keeps_can_be_trained_with() -> None:
+    memo, x, weight = Memo(), torch.ones(3), torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        memo(lambda: 2 * x, x)
+    (memo(lambda: 2 * x, x) * weight).sum().backward()
+    assert weight.grad is not None and weight.grad.tolist() == [2, 2, 2]
+
+
 def test_memo() -> None:
     memo, calls = Memo(), []
     x, y = torch.zeros(2), torch.zeros(2)
@@ -117,6 +146,6 @@ def test_memo() -> None:
         z = torch.zeros(2)
         assert [ask(z), ask(z)] == [8, 9], "an inference tensor has no version"
     assert ask(y) == 7
-    assert copy.deepcopy(memo)._made is None
+    assert copy.deepcopy(memo)._last is None
     memo.clear()
     assert ask(y) == 10

@@ -98,9 +98,9 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
 def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     """Whether x is on the sheet, up to rounding of its own size, or up to that share of it."""
     eps, x = torch.finfo(x.dtype).eps, raised(x)
-    x_t, x2 = x[..., 0], sq_norm(x[..., 1:]).squeeze(-1)
-    tolerance = max(64 * eps, slack) * (x2 - 1 / K)
-    return torch.isfinite(x).all(-1) & (x_t > 0) & ((x_t.square() - (x2 - 1 / K)).abs() <= tolerance)
+    x_t, square = x[..., :1], sq_norm(x[..., 1:]) - 1 / K
+    close = (x_t.square() - square).abs() <= max(64 * eps, slack) * square
+    return torch.isfinite(x).all(-1) & ((x_t > 0) & close).squeeze(-1)
 
 
 @operator
@@ -240,7 +240,7 @@ def dist_hyperplane(x: Tensor, p: Tensor, a: Tensor, *, K: Scalar) -> Tensor:
     # x - p in ball coordinates, taken before they lose the difference of two far points of one ray
     d = x_s - p_s
     rise = -K * dot(d, x_s + p_s) / (c_x + c_p)
-    # (a choice, and no minimum: at equal radii that would mix the derivatives of the two)
+    # (torch.where, since torch.minimum would average two gradients at equal radii)
     x_near = c_x < c_p
     near, c_near, c_far = (torch.where(x_near, *two) for two in ((x_s, p_s), (c_x, c_p), (c_p, c_x)))
     w = (d - rise / (1 + c_near) * near) / (1 + c_far)
@@ -299,7 +299,8 @@ def _mean(x: _Point, share: Tensor, K: Scalar) -> _Point:
 
 
 def from_sum(total: Tensor, *, K: Scalar) -> Tensor:
-    """The centroid, given a weighted sum of points; a sum of none is the origin."""
+    """The centroid, given a weighted sum of points, as a sparse product makes it: far out it has fewer digits
+    than :func:`centroid`. A sum of no points stays 0, and so does its logarithm."""
     square = -K * (total[..., :1].square() - sq_norm(total[..., 1:]))
     none = square <= 0
     scale = torch.where(none, 1.0, torch.where(none, 1.0, square).rsqrt())

@@ -30,9 +30,10 @@ def raised(a: Any) -> Any:
     return a.float() if isinstance(a, Tensor) and a.dtype in _HALF else a
 
 
-def _autocasting(kind: str) -> bool:
-    """Whether autocast is on for this type of device; meta tensors have none."""
-    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+def without_autocast(kind: str) -> Any:
+    """Inside, autocast is off for this type of device; meta tensors have none."""
+    on = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    return torch.autocast(kind, enabled=False) if on else nullcontext()
 
 
 def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
@@ -47,7 +48,7 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         K: Any = kwargs.get("K")
         usual = eager(*args, *kwargs.values()) and not torch.is_autocast_enabled("cpu")
         if isinstance(K, Tensor) and K.numel() == 1 and not K.requires_grad and (usual or eager(K)):
-            # nobody differentiates this curvature: arithmetic with a number is the cheap one
+            # no gradient by this curvature is asked for, and a Python number is cheaper than a tensor
             kwargs["K"] = K.item()
         if usual:
             return function(*args, **kwargs)
@@ -57,7 +58,7 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
                 return traced
         given: Any = [raised(a) for a in args]
         kinds = [a.device.type for a in given if isinstance(a, Tensor)]
-        with torch.autocast(kinds[0], enabled=False) if kinds and _autocasting(kinds[0]) else nullcontext():
+        with without_autocast(kinds[0]) if kinds else nullcontext():
             return function(*given, **{name: raised(a) for name, a in kwargs.items()})
 
     return wrapper
@@ -66,8 +67,8 @@ def operator(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 def radius_limit(dtype: torch.dtype) -> float:
     r"""The largest :math:`\sqrt{-K}\lVert x\rVert` on the ball: a scaled distance of 13.2 or 31.2.
 
-    There 64 (512) units of rounding are left in :math:`1 - \sqrt{-K}\lVert x\rVert`: the last place where a
-    point still knows its distance, to 2 %.
+    There 64 (512) units of rounding are left in :math:`1 - \sqrt{-K}\lVert x\rVert`, so it is known to 2 %
+    (0.2 %), and the scaled distance to 0.02 (0.002).
     """
     return 1 - (2.0**-44 if dtype == torch.float64 else 2.0**-18)
 
@@ -88,17 +89,17 @@ def bound_factor(q: Tensor, limit: Scalar) -> Tensor:
 
 
 def bound_square(q: Tensor, limit: Scalar) -> Tensor:
-    """The squared norm of that vector; at the limit itself with the slope of the inside."""
+    """The squared norm of that vector; at the limit its derivative is that of the inside."""
     return torch.where(q > limit * limit, limit * limit, q)
 
 
-def bound(x: Tensor, K: Scalar, limit: Scalar, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
+def bound(x: Any, K: Scalar, limit: Scalar, whole: Tensor | None = None) -> tuple[Scalar, Tensor]:
     r"""The factor that brings x to a scaled norm :math:`s\lVert x\rVert` of at most ``limit``, and the
     square of that norm.
 
-    Where one may look at the data and no vector is beyond, the factor is the number 1.0. A vector so long
-    that its square overflows has no direction left, and becomes 0. Where x is part of a ``whole``, whose
-    other coordinates follow from x, a NaN in these still counts as one.
+    Where one may look at the data and no vector is beyond, the factor is the number 1.0. A vector longer
+    than 4e17 (float64: 1e85) becomes 0, since its products could overflow. Where x is part of a ``whole``,
+    whose other coordinates follow from x, a NaN in these still counts as one.
     """
     return bound_of(sq_norm(x), K, limit, whole)
 
@@ -109,7 +110,7 @@ def bound_of(square: Tensor, K: Scalar, limit: Scalar, whole: Tensor | None = No
     near = isinstance(limit, float) and eager(q) and q.numel() and q.detach().max().item() <= limit * limit
     if near and (whole is None or math.isfinite(whole.detach().sum().item())):
         return 1.0, q
-    most = torch.finfo(q.dtype).max  # products with a square below the root of it times 1e16 are still finite
+    most = torch.finfo(q.dtype).max
     lost = (square >= 1e16 * most**0.5) | (q >= most)
     nan = 0.0 if whole is None else (0 * whole.detach()).sum(-1, keepdim=True)
     factor = torch.where(lost, 0.0, bound_factor(q, limit)) + nan
@@ -117,29 +118,30 @@ def bound_of(square: Tensor, K: Scalar, limit: Scalar, whole: Tensor | None = No
 
 
 def bound_length(u: Tensor, whole: Tensor | None = None) -> Tensor:
-    """u, cut to a length whose square and products are finite: u itself almost always."""
-    longest, given = 1e12 if u.dtype == torch.float32 else 1e70, u if whole is None else whole
+    """u, bounded to a length whose square and products are finite: u itself almost always."""
+    longest = 1e12 if u.dtype == torch.float32 else 1e70
+    given = u if whole is None else whole
     if eager(given) and torch.linalg.vector_norm(given.detach()).item() <= longest:
         return u
     return times(bound(u, -1.0, longest, whole)[0], u)
 
 
 def finite_dot(u: Tensor, v: Tensor, factor: Scalar = 1.0) -> Tensor:
-    """The inner product times a factor; of cut vectors where it would overflow."""
+    """The inner product times a factor; of bounded vectors where it would overflow."""
     product = times(factor, dot(u, v))
     if eager(product) and product.isfinite().all():
         return product
     return times(factor, dot(bound_length(u), bound_length(v)))
 
 
-def clip(u: Tensor, r: float) -> Tensor:
+def clip(u: Any, r: float) -> Any:
     r""":math:`\mathrm{CLIP}(u; r) = \min(1, r / \lVert u \rVert)\, u`."""
     u = raised(u)
     return times(bound(u, -1.0, r)[0], u)
 
 
 def per_point(t: float | Tensor) -> float | Tensor:
-    """One number a point, made to broadcast against coordinates, and finite when multiplied."""
+    """One number for each point, shaped to multiply coordinates, and at most 1e12 in size."""
     if isinstance(t, Tensor):
         t = t.unsqueeze(-1) if t.dim() else t
         return torch.where(t.abs() > 1e12, torch.sign(t) * 1e12, t)

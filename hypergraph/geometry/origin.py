@@ -21,7 +21,6 @@ from hypergraph.geometry.numerics import (
     Scalar,
     bound,
     bound_factor,
-    bound_of,
     bound_square,
     distance_limit,
     operator,
@@ -34,10 +33,7 @@ from hypergraph.sparse import SparseRows, product
 @operator
 def bound0(u: Tensor | SparseRows, *, K: Scalar, pace: float) -> Any:
     """``log0(exp0(u))``: u itself, but where the space bounds exp0."""
-    limit = distance_limit(u.dtype)
-    if isinstance(u, SparseRows):
-        return u.scaled(bound_of(u.sq_norm(), pace * pace * K, limit)[0])
-    return times(bound(u, pace * pace * K, limit)[0], u)
+    return times(bound(u, pace * pace * K, distance_limit(u.dtype))[0], u)
 
 
 def _sinh(q: Tensor, limit: float) -> tuple[Tensor, Tensor]:

@@ -48,7 +48,7 @@ def seen(x: Points, K: Scalar, pace: float, tangent: bool) -> Points:
         tangent: whether x holds logarithms.
     """
     if isinstance(x, SparseRows):
-        factor, q = bound_of(x.sq_norm(), pace * pace * K, distance_limit(x.dtype))
+        factor, q = bound(x, pace * pace * K, distance_limit(x.dtype))
         return x.scaled(pace * (-K) ** 0.5 * times(factor, sinhc(q)))
     view, *given = _view(x.dtype, K, pace, tangent)
     if view is not None:
@@ -76,13 +76,9 @@ def _of_ball(x: Tensor, K: Scalar, limit: float) -> Tensor:
     return times((-K) ** 0.5 * factor, 2 / (1 - q)) * x
 
 
-def _square(y: Points) -> Tensor:
-    return y.sq_norm() if isinstance(y, SparseRows) else sq_norm(y)
-
-
 def time_of(y: Points) -> Tensor:
     """The time of points with these spatial coordinates."""
-    return (1 + _square(y)).sqrt()
+    return (1 + sq_norm(y)).sqrt()
 
 
 @with_kernel(Horospheres())
@@ -91,7 +87,7 @@ def _horospheres(
 ) -> Tensor:
     if view is not None:
         return _horospheres(view(x, K, limit), weight, scale, offset, *_SEEN)
-    square = _square(x)
+    square = sq_norm(x)
     rise = square / (1 + (1 + square).sqrt())  # the time less 1
     t = rise - product(x, unit(weight))
     # e^{-d} <= 1 + t, that is t >= -r / (1 + r) with r the length of the spatial part plus the rise
@@ -154,7 +150,8 @@ def _flat(x: Points) -> Points:
 
 
 def _shaped(logits: Tensor, x: Points) -> Tensor:
-    return logits if isinstance(x, SparseRows) or x.dim() == 2 else logits.reshape(*x.shape[:-1], -1)
+    flat = isinstance(x, SparseRows) or x.dim() == 2
+    return logits if flat else logits.reshape(*x.shape[:-1], logits.size(-1))
 
 
 @operator

@@ -48,7 +48,7 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
 
 def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     """Whether x is finite and inside the open ball, or one that is larger by ``slack``."""
-    return torch.isfinite(x).all(-1) & (-K * sq_norm(raised(x)).squeeze(-1) < 1 + slack)
+    return torch.isfinite(x).all(-1) & ((-K * sq_norm(raised(x))).squeeze(-1) < 1 + slack)
 
 
 @with_kernel(RadialMap(TANHC.of, TANHC.twice_slope))
@@ -182,7 +182,8 @@ def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
 
 def centroid(x: Tensor, weights: Tensor | None = None, *, K: Scalar) -> Tensor:
     """The normalised Lorentzian centroid of the points on dimension -2, through the isometry."""
-    return lorentz.to_poincare(lorentz.centroid(to_lorentz(x, K=K), weights, K=K), K=K)
+    mean = lorentz.centroid(to_lorentz(x, K=K), weights, K=K)
+    return lorentz.to_poincare(mean.unsqueeze(-2), K=K).squeeze(-2)
 
 
 def frechet_mean(
@@ -191,4 +192,4 @@ def frechet_mean(
     """The point of least weighted sum of squared distances to the points on dimension -2; see
     :func:`hypergraph.geometry.lorentz.frechet_mean`."""
     mean = lorentz.frechet_mean(to_lorentz(x, K=K), weights, K=K, max_iter=max_iter, tol=tol)
-    return lorentz.to_poincare(mean, K=K)
+    return lorentz.to_poincare(mean.unsqueeze(-2), K=K).squeeze(-2)

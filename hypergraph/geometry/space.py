@@ -89,7 +89,10 @@ class _Operator:
         def method(self: Space, *args: Any, **kwargs: Any) -> Any:
             if room != "_ops":
                 kwargs["pace"] = self.pace
-            return getattr(getattr(self, room), name)(*args, K=self.K, **kwargs)
+            found = getattr(getattr(self, room), name, None)
+            if found is None:
+                raise InputError(f"{self} has no {name}; use a space of K < 0.")
+            return found(*args, K=self.K, **kwargs)
 
         taken = inspect.signature(function).parameters.values()
         this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)

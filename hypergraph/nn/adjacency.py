@@ -10,6 +10,8 @@ from torch import Tensor
 from torch_geometric.utils import is_sparse
 
 from hypergraph.errors import InputError
+from hypergraph.geometry.kernels.dispatch import eager
+from hypergraph.geometry.kernels.torch_internals import transformed
 from hypergraph.sparse import SparseMatrix, csr_tensor
 
 
@@ -41,8 +43,7 @@ class Edges(NamedTuple):
         """One row for a target and one column for a sender; parallel edges are summed."""
         columns, rows = self.nodes.size
         weight = self.weight.detach()
-        numbers = weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.float64)
-        if numbers and not torch.compiler.is_compiling():
+        if eager(weight):
             # SciPy counts where torch sorts: linear in the edges, also for the transpose
             source, target = self.edge_index.numpy()
             csr = sp.coo_matrix((weight.numpy(), (target, source)), (rows, columns)).tocsr()
@@ -102,7 +103,7 @@ def check_edges(edge_index: Tensor, edge_weight: Tensor | None, sources: int, ta
             f"edge_weight must hold one number for each of the {edge_index.size(1)} edges, "
             f"got shape {tuple(edge_weight.shape)}."
         )
-    if edge_index.numel() == 0:
+    if edge_index.numel() == 0 or transformed():
         return
     for row, count, role in zip(edge_index, (sources, targets), ("source", "target")):
         low, high = (int(bound) for bound in row.aminmax())
@@ -113,6 +114,16 @@ def check_edges(edge_index: Tensor, edge_weight: Tensor | None, sources: int, ta
             )
     if edge_weight is not None and not (edge_weight.detach().isfinite() & (edge_weight.detach() >= 0)).all():
         raise InputError("edge_weight must be finite and not negative, since a node divides by their sum.")
+
+
+def check_size(shape: tuple[int, int], sources: int, targets: int | None) -> None:
+    """An :class:`InputError` where an adjacency lacks a row for a target or a column for a source."""
+    rows, columns = shape
+    if columns != sources or targets not in (None, rows):
+        raise InputError(
+            f"The adjacency is {rows} x {columns}, but there are {sources} rows of features; use "
+            f"normalized_adjacency(edge_index, num_nodes={sources})."
+        )
 
 
 def check_undirected(edge_index: Tensor, num_nodes: int) -> None:
@@ -136,6 +147,8 @@ def normalize(
     if nodes.targets is None:
         nodes = nodes._replace(targets=number_of_nodes(graph, edge_index[1]))
     sources, targets, own = nodes
+    if is_sparse(graph):
+        check_size((graph.size(0), graph.size(1)), sources, targets)
     check_edges(edge_index, weight, sources, targets)
     if undirected:
         check_undirected(edge_index, sources)

@@ -14,12 +14,17 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.utils import softmax
 
 from hypergraph.errors import InputError
+from hypergraph.geometry.kernels.torch_internals import transformed
+from hypergraph.geometry.numerics import raised
 from hypergraph.geometry.space import Space
-from hypergraph.nn.adjacency import Edges, Nodes, normalize, weights_learn
+from hypergraph.nn.adjacency import Edges, Nodes, check_size, normalize, weights_learn
 from hypergraph.nn.linear import Act, resolve_activation
 from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.nn.shared import check_finite, check_points
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
+
+_STEPS = ("propagate", "message", "aggregate")
+_HOOKS = [f"_{step}_forward_{when}hooks" for step in _STEPS for when in ("pre_", "")]
 
 
 class HGCNConv(MessagePassing):
@@ -49,7 +54,7 @@ class HGCNConv(MessagePassing):
             of this one are changed in place, and forgotten by :meth:`reset_parameters`.
         aggregation: ``"tangent"``, at the origin, or ``"centroid"``, the Lorentzian centroid.
         attention: weigh the neighbours by a softmax of
-            :math:`\mathrm{LeakyReLU}(a^\top[\mathrm{Log}_0(h_i) \Vert \mathrm{Log}_0(h_j)])`.
+            :math:`\log w_{ij} + \mathrm{LeakyReLU}(a^\top[\mathrm{Log}_0(h_j) \Vert \mathrm{Log}_0(h_i)])`.
         undirected: refuse a graph in which some edge has no opposite one.
         norm: ``"mean"`` divides a message by the sum of the target's weights, as here; ``"symmetric"`` by the
             root of the target's times the source's, as GCN does.
@@ -104,16 +109,14 @@ class HGCNConv(MessagePassing):
         self.aggregation, self.attention, self.norm = aggregation, attention, norm
         self.fc = make_fc(fc, in_channels, out_channels, space, bias=bias, dropout=dropout, **options)
         self.act = resolve_activation(act)
-        if isinstance(act, str) and type(self.act) is nn.ReLU:
-            self.act.inplace = True  # on the sum of the messages, which nothing else uses
         self.register_parameter("att", nn.Parameter(torch.empty(2, out_channels)) if attention else None)
         self._memo = Memo()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Initialise anew, and forget the adjacency."""
-        super().reset_parameters()
-        reset(self.fc)
+        for part in self.children():
+            reset(part)
         if self.attention:
             nn.init.xavier_uniform_(self.att)
         self._memo.clear()
@@ -138,8 +141,9 @@ class HGCNConv(MessagePassing):
         u = self.act(self._aggregate(h[0] if len(h) == 1 else torch.cat(h), graph))
         if not tangent:
             return self.out_space.exp0(u)
-        mean = self.aggregation == "tangent" and self.norm == "mean"
-        mean = mean and not isinstance(edge_index, SparseMatrix)
+        mean = (
+            self.aggregation == "tangent" and self.norm == "mean" and not isinstance(edge_index, SparseMatrix)
+        )
         if mean and self.out_space is self.space and isinstance(self.act, (nn.ReLU, nn.Identity)):
             return u  # a mean of bounded vectors is bounded, and ReLU shortens it
         return self.out_space.bound0(u)
@@ -152,7 +156,7 @@ class HGCNConv(MessagePassing):
                 f"{self} takes a matrix of points, one row a node, got shape {tuple(x.shape)}; join the "
                 f"graphs of a batch by torch_geometric.data.Batch, or pass one at a time."
             )
-        if not x.requires_grad and not torch.compiler.is_compiling():
+        if not x.requires_grad:
             check_finite(x)
         return self.space.log0(x)
 
@@ -169,23 +173,21 @@ class HGCNConv(MessagePassing):
         """The normalised graph: a matrix for the fast path, else edges."""
         learns = weights_learn(graph, edge_weight)
         single = self.attention or bool(self.explain) or not self.fuse or learns
+        # so do a message of a subclass, and PyG's hooks on messages
+        single |= type(self).message is not HGCNConv.message or any(getattr(self, name) for name in _HOOKS)
         if isinstance(graph, SparseMatrix):
             if edge_weight is not None:
                 raise InputError("A SparseMatrix holds its own weights; pass no edge_weight with it.")
-            rows, columns = graph.shape
-            count, targets = nodes.size
-            if columns != count or targets not in (None, rows):
-                raise InputError(
-                    f"The adjacency is {rows} x {columns}, but there are {count} rows of features; use "
-                    f"normalized_adjacency(edge_index, num_nodes={count})."
-                )
-            return Edges(*graph.edges(), nodes._replace(targets=rows)) if single else graph
+            check_size(graph.shape, *nodes.size)
+            return Edges(*graph.edges(), nodes._replace(targets=graph.shape[0])) if single else graph
+
+        single |= transformed()
 
         def make() -> SparseMatrix | Edges:
             edges = normalize(graph, edge_weight, nodes, dtype, self.norm, self.undirected)
             return edges if single else edges.matrix()
 
-        if not self.cached or learns or not isinstance(graph, Tensor):
+        if not self.cached or learns or transformed() or not isinstance(graph, Tensor):
             return make()
         return self._memo(make, graph, edge_weight, *nodes, single, dtype)
 
@@ -213,7 +215,7 @@ class HGCNConv(MessagePassing):
         if own is None:
             raise InputError("Attention needs the features of the target nodes: pass x as (source, target).")
         source, target = graph.edge_index
-        score = u @ self.att.T
+        score = u @ raised(self.att).T
         score = F.leaky_relu(score[:, 0][source] + score[:, 1][own + target], 0.2)
         return softmax(score + graph.weight.log(), target, num_nodes=graph.nodes.targets)
 

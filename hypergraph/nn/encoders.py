@@ -11,16 +11,17 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.nn.dense.linear import Linear
+from torch_geometric.nn.inits import reset
 
 from hypergraph.errors import InputError
-from hypergraph.geometry.numerics import bound_factor
+from hypergraph.geometry.kernels.torch_internals import transformed
 from hypergraph.geometry.numerics import clip as clip_norm
 from hypergraph.geometry.space import Euclidean, Space
 from hypergraph.nn.adjacency import check_edges, to_edges, weights_learn
 from hypergraph.nn.conv import AsItIs, HGCNConv
 from hypergraph.nn.linear import Act, resolve_activation
 from hypergraph.nn.registry import as_space, make_fc
-from hypergraph.nn.shared import ShowsArguments, check_finite, check_probabilities
+from hypergraph.nn.shared import ShowsArguments, check_channels, check_finite, check_probabilities
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
 Features = Tensor | SparseMatrix
@@ -79,9 +80,8 @@ class Encoder(ShowsArguments):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {num_layers}")
-        check_probabilities(feature_dropout=feature_dropout, hidden_dropout=hidden_dropout)
+        check_channels(in_channels=in_channels, hidden_channels=hidden_channels, num_layers=num_layers)
+        check_probabilities(dropout=dropout, feature_dropout=feature_dropout, hidden_dropout=hidden_dropout)
         if propagate < 0 or (propagate and not self.uses_graph):
             raise InputError(f"{name} cannot propagate {propagate} times; HGCN and GCN can, from 0.")
         if space is None and not self.flat:
@@ -104,8 +104,20 @@ class Encoder(ShowsArguments):
 
     def reset_parameters(self) -> None:
         """Initialise anew, and forget what was kept of features and graph."""
-        for part in (self.first, *self.layers):
-            part.reset_parameters()
+        for part in self.children():
+            reset(part)
+
+    def matrices(self, graph: Any, edge_weight: Tensor | None) -> list[SparseMatrix] | None:
+        """The matrices that aggregate, one for each layer and propagation, where the graph is a list of them;
+        a baseline has no other use for a single one."""
+        count = self.num_layers + self.propagate
+        if self.flat and isinstance(graph, SparseMatrix):
+            graph = [graph] * count
+        if not isinstance(graph, list):
+            return None
+        if len(graph) != count or edge_weight is not None:
+            raise InputError(f"{self} takes a list of {count} matrices, and no edge_weight beside it.")
+        return graph
 
     def dropped(self, u: Tensor) -> Tensor:
         """The output of a layer: with dropout in a baseline, where the layers themselves have none."""
@@ -153,8 +165,8 @@ class _First(_Step):
 
     def lift(self, x: Features) -> Tensor | SparseRows:
         """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
-        if torch.compiler.is_compiling():
-            return self._lifted(x)
+        if transformed():
+            return self._lifted(self._checked(x))
         sparse = isinstance(x, SparseMatrix) or x.layout != torch.strided
         if sparse:
             x = self.matrix(lambda: self._checked(x), x.csr if isinstance(x, SparseMatrix) else x)
@@ -164,11 +176,8 @@ class _First(_Step):
         return self.memo(lambda: self._lifted(x if sparse else self._checked(x)), x, self.clip, K)
 
     def _lifted(self, x: Any) -> Any:
-        space, clip = self.space, self.clip
-        if isinstance(x, SparseMatrix):
-            rows = SparseRows(x)
-            return space.bound0(rows if clip is None else rows.scaled(bound_factor(rows.sq_norm(), clip)))
-        return space.bound0(x if clip is None else clip_norm(x, clip))
+        u = SparseRows(x) if isinstance(x, SparseMatrix) else x
+        return self.space.bound0(u if self.clip is None else clip_norm(u, self.clip))
 
     def _checked(self, x: Features) -> Tensor | SparseMatrix:
         """x without NaN and of the right width; CSR with its transpose."""
@@ -182,6 +191,8 @@ class _First(_Step):
                 raise InputError(
                     f"Sparse features must be torch.sparse_csr, got {x.layout}; use x.to_sparse_csr()."
                 )
+            if x.requires_grad:
+                raise InputError("Sparse features have no gradient here; pass them as a dense tensor.")
             x = SparseMatrix(x)
         check_finite(x)
         return x
@@ -244,10 +255,9 @@ class HGCN(Encoder):
                 "HGCN takes one matrix of features; for several types of nodes use to_hetero(HGCN(...), "
                 "metadata), and put the head after it."
             )
-        u = self.first(x)
+        u, matrices = self.first(x), self.matrices(edge_index, edge_weight)
         for i, conv in enumerate(self.layers):
-            matrices = isinstance(edge_index, list)
-            given = ((u, None), edge_index[i]) if matrices else (u, edge_index, edge_weight)
+            given = ((u, None), matrices[i]) if matrices else (u, edge_index, edge_weight)
             out = conv(*given, tangent=True)
             u = self.after(out, u) if i < self.num_layers else out
         return self.last(u)
@@ -328,9 +338,9 @@ class GCN(Encoder):
     def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         if edge_index is None:
             raise InputError("GCN needs a graph: pass edge_index.")
-        u = self.first(x)
-        if isinstance(edge_index, list):
-            graphs: list[Any] = [(matrix, None) for matrix in edge_index]
+        u, matrices = self.first(x), self.matrices(edge_index, edge_weight)
+        if matrices:
+            graphs: list[Any] = [(matrix, None) for matrix in matrices]
         else:
             graphs = [self._normalized(edge_index, edge_weight, u)] * (self.num_layers + self.propagate)
         for conv, act, graph in zip(self.layers, self.acts, graphs):
@@ -347,7 +357,6 @@ class GCN(Encoder):
             check_edges(edges, weight, nodes, nodes)
             return gcn_norm(edges, weight, nodes, dtype=u.dtype)
 
-        keep = isinstance(graph, Tensor) and not torch.compiler.is_compiling()
-        if not keep or weights_learn(graph, edge_weight):
+        if not isinstance(graph, Tensor) or weights_learn(graph, edge_weight) or transformed():
             return make()
-        return self._graph(make, graph, edge_weight, nodes)
+        return self._graph(make, graph, edge_weight, nodes, u.dtype)

@@ -10,9 +10,11 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
 
 from hypergraph.errors import InputError
-from hypergraph.geometry.numerics import distance_limit, raised, unit
+from hypergraph.geometry.kernels.torch_internals import may_change_buffers
+from hypergraph.geometry.numerics import distance_limit, raised, unit, without_autocast
 from hypergraph.geometry.space import Space
 from hypergraph.nn.registry import as_space
 from hypergraph.nn.shared import Directed, ShowsArguments, check_channels, check_points, check_probabilities
@@ -65,7 +67,7 @@ class Activation(nn.Module):
         if self.out_space is self.space and isinstance(self.act, nn.Identity):
             return x
         u = self.space.log0(x)
-        with torch.autocast(u.device.type, enabled=False):
+        with without_autocast(u.device.type):
             return self.out_space.exp0(self.act(u))
 
     def __repr__(self) -> str:
@@ -97,6 +99,8 @@ class _Linear(ShowsArguments):
         """Initialise anew: the bias without effect."""
         if self.bias is not None:
             nn.init.zeros_(self.bias)
+        for part in self.children():  # an activation may have parameters
+            reset(part)
 
     def dropped(self, weight: Tensor) -> Tensor:
         """The weight with DropConnect."""
@@ -260,7 +264,7 @@ class BFC(_Directions):
         self.initialised.fill_(True)
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
-        if self.training and not self._initialised and 0 not in x.shape:
+        if self.training and not self._initialised and 0 not in x.shape and may_change_buffers():
             self.init_from(x, tangent=tangent)
         weight = self.dropped(self.weight)
         u = self.phi(self.space.horospheres(x, weight, -self.alpha_of(weight), self.b, tangent=tangent))
@@ -296,6 +300,8 @@ class LorentzFC(_Linear):
     def __init__(
         self, in_channels: int, out_channels: int, space: Space, *, phi: Act = None, **kwargs: Any
     ) -> None:
+        if as_space(space).ambient(0) == 0:
+            raise InputError(f"LorentzFC needs the Lorentz model, whose points have a time; got {space!r}.")
         super().__init__(in_channels, out_channels, space, **kwargs)
         self.phi = resolve_activation(phi)
 

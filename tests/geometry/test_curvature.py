@@ -59,3 +59,23 @@ def test_a_curvature_for_each_point(ops: ModuleType, learns: bool) -> None:
         function = getattr(ops, name)
         one_by_one = [function(*(a[i] for a in points), K=K[i, 0]) for i in range(2)]
         torch.testing.assert_close(function(*points, K=K), torch.stack(one_by_one), msg=name)
+    assert ops.contains(x, K=K, slack=0.1).tolist() == [True, True]
+    groups = torch.stack([x, x])  # two sets of two points, a curvature each
+    for name in ("centroid", "frechet_mean"):
+        function = getattr(ops, name)
+        means = torch.stack([function(x, K=K[i, 0]) for i in range(2)])
+        torch.testing.assert_close(function(groups, K=K.unsqueeze(-1)), means, msg=name)
+
+
+@pytest.mark.parametrize("ops", [poincare, lorentz], ids=["poincare", "lorentz"])
+def test_horospheres_with_a_curvature_for_each_point(ops: ModuleType) -> None:
+    K = torch.tensor([[-1.0], [-0.5], [-2.0], [-0.3]], dtype=torch.float64)
+    x, v = (torch.randn(n, 3, dtype=torch.float64).requires_grad_() for n in (4, 5))
+
+    def gradients(values: torch.Tensor) -> list[torch.Tensor]:
+        return list(torch.autograd.grad(values.square().sum(), [x, v]))
+
+    whole = ops.busemann(ops.exp0(x, K=K), v, K=K)
+    single = torch.stack([ops.busemann(ops.exp0(x[i], K=K[i, 0]), v, K=K[i, 0]) for i in range(4)])
+    torch.testing.assert_close(whole, single)
+    torch.testing.assert_close(gradients(whole), gradients(single))

@@ -287,18 +287,18 @@ def test_cache_is_never_stale() -> None:
     x, edge_index = points(conv.space), edges()
     kept = conv._memo
     torch.testing.assert_close(conv(x, edge_index), plain(x, edge_index))
-    first = kept._made
+    first = kept._last[1]
     conv(x, edge_index)
-    assert kept._made is first, "the second call takes what was kept"
+    assert kept._last[1] is first, "the second call takes what was kept"
     edge_index[0, :5] = 7
     torch.testing.assert_close(conv(x, edge_index), plain(x, edge_index))
-    assert kept._made is not first
+    assert kept._last[1] is not first
     other = edges()
     torch.testing.assert_close(conv(x, other), plain(x, other))
     weight = torch.rand(other.size(1))
     torch.testing.assert_close(conv(x, other, weight), plain(x, other, weight))
     conv.reset_parameters()
-    assert conv._memo._made is None
+    assert conv._memo._last is None
     pickle.loads(pickle.dumps(conv))
 
 
@@ -426,6 +426,57 @@ def test_bad_input() -> None:
         HGCNConv(IN, OUT, space, aggregation="mean")
     with pytest.raises(InputError, match="pass x as"):
         make(space, attention=True)((x, None), edge_index)
+    ends, ones, source = torch.tensor([[0, 1], [1, 0]]), torch.ones(2), points(space, nodes=4)
+    for shape in ((9, 9), (2, 4), (4, 3)):
+        adjacency = torch.sparse_coo_tensor(ends, ones, shape)
+        with pytest.raises(InputError, match=f"adjacency is {shape[0]} x {shape[1]}"):
+            make(space)(source, adjacency)
+        with pytest.raises(InputError, match=f"adjacency is {shape[0]} x {shape[1]}"):
+            make(space)((source, points(space, nodes=3)), adjacency)
+        with pytest.raises(InputError, match=f"adjacency is {shape[0]} x {shape[1]}"):
+            make(space)((source, None), adjacency, size=(4, 7))
+
+
+def test_other_messages_and_hooks_on_messages_are_seen() -> None:
+    class Doubled(HGCNConv):
+        def message(self, x_j: Tensor, norm: Tensor) -> Tensor:
+            return 2 * super().message(x_j, norm)
+
+    space = PoincareBall(-0.5)
+    conv, x, edge_index = make(space, act=None), points(space), edges()
+    doubled = Doubled(IN, OUT, space, act=None)
+    doubled.load_state_dict(conv.state_dict())
+    torch.testing.assert_close(space.log0(doubled(x, edge_index)), 2 * space.log0(conv(x, edge_index)))
+    fired: list[str] = []
+    for step in ("propagate", "message", "aggregate"):
+        for when in ("forward_pre_hook", "forward_hook"):
+            handle = getattr(conv, f"register_{step}_{when}")(lambda *_: fired.append(1))
+            conv(x, edge_index)
+            assert len(fired) == 1, (step, when)
+            handle.remove()
+            fired.clear()
+
+
+def test_backward_hooks_see_every_module() -> None:
+    space, seen = PoincareBall(-0.5), []
+    conv = make(space)
+    for module in (conv, conv.fc, conv.act):
+        module.register_full_backward_hook(lambda module, *_: seen.append(type(module).__name__))
+    conv(points(space).requires_grad_(), edges()).sum().backward()
+    assert set(seen) == {"HGCNConv", "ReLU", "TangentLinear"}
+
+
+def test_half_precision_of_attention() -> None:
+    conv = make(PoincareBall(-0.5), attention=True).bfloat16()
+    assert conv(points(conv.space).bfloat16(), edges()).isfinite().all()
+
+
+def test_reset_parameters_resets_the_activation() -> None:
+    conv = make(PoincareBall(-0.5), act="prelu")
+    with torch.no_grad():
+        conv.act.weight.fill_(7)
+    conv.reset_parameters()
+    assert conv.act.weight.item() == 0.25
 
 
 def test_a_bipartite_graph_has_no_symmetric_adjacency() -> None:

@@ -134,9 +134,9 @@ def test_what_is_kept_of_features_is_never_stale() -> None:
     encoder, edge_index = make(HGCN, PoincareBall(-0.5)), edges()
     for x in (features(), sparse(features())):
         before = encoder(x, edge_index)
-        kept = encoder.first.memo._made
+        kept = encoder.first.memo._last[1]
         torch.testing.assert_close(encoder(x, edge_index), before, rtol=0, atol=0)
-        assert encoder.first.memo._made is kept
+        assert encoder.first.memo._last[1] is kept
         values = x if x.layout == torch.strided else x.values()
         values.mul_(2)
         fresh = make(HGCN, PoincareBall(-0.5))
@@ -146,7 +146,7 @@ def test_what_is_kept_of_features_is_never_stale() -> None:
         fresh.load_state_dict(encoder.state_dict())
         torch.testing.assert_close(encoder(x, edge_index), fresh(x, edge_index))
     encoder.reset_parameters()
-    assert encoder.first.memo._made is None
+    assert encoder.first.memo._last is None
 
 
 @pytest.mark.parametrize("name", ["disease", "airport", "cora", "pubmed"])
@@ -236,8 +236,51 @@ def test_bad_input() -> None:
         HGCN(FEATURES, DIM, 2)
     with pytest.raises(InputError, match="leave out fc"):
         GCN(FEATURES, DIM, 2, fc="mobius")
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(InputError, match="num_layers must be a whole number above 0"):
         HNN(FEATURES, DIM, 0, PoincareBall())
+    with pytest.raises(InputError, match="in_channels must be a whole number above 0, got -1"):
+        GCN(-1, DIM, 2)
+    with pytest.raises(InputError, match="no gradient here"):
+        encoder(sparse(x).requires_grad_(), edge_index)
+    matrix = normalized_adjacency(edge_index, num_nodes=len(x))
+    for one in (encoder, GCN(FEATURES, DIM, 2)):
+        for matrices in ([matrix], [matrix] * 3):
+            with pytest.raises(InputError, match="a list of 2 matrices"):
+                one(x, matrices)
+        with pytest.raises(InputError, match="no edge_weight"):
+            one(x, [matrix] * 2, torch.ones(edge_index.size(1)))
+
+
+@pytest.mark.parametrize("cls", [HNN, HGCN, MLP, GCN])
+def test_reset_parameters_resets_activations(cls: type) -> None:
+    space = None if cls in (MLP, GCN) else PoincareBall(-0.5)
+    encoder = cls(FEATURES, DIM, 2, space, act="prelu")
+    slopes = [m.weight for m in encoder.modules() if isinstance(m, nn.PReLU)]
+    assert len(slopes) == 2
+    with torch.no_grad():
+        for slope in slopes:
+            slope.fill_(7)
+    encoder.reset_parameters()
+    assert [slope.item() for slope in slopes] == [0.25, 0.25]
+
+
+@pytest.mark.parametrize("cls", [HGCN, GCN])
+def test_an_evaluation_in_inference_mode_leaves_nothing_that_training_cannot_use(cls: type) -> None:
+    space = PoincareBall(-0.5) if cls is HGCN else None
+    options = {"attention": True} if cls is HGCN else {}
+    encoder, x, edge_index = cls(FEATURES, DIM, 2, space, clip=1.0, **options), 9 * features(), edges()
+    for given in (x, sparse(x)):
+        with torch.inference_mode():
+            encoder(given, edge_index)
+        encoder(given, edge_index).sum().backward()
+
+
+def test_the_adjacency_of_a_gcn_has_the_type_of_its_points() -> None:
+    encoder, x, edge_index = GCN(FEATURES, DIM, 2), features(), edges()
+    encoder.float()(x.float(), edge_index)
+    kept = encoder.double()(x, edge_index)
+    encoder._graph.clear()
+    torch.testing.assert_close(kept, encoder(x, edge_index), rtol=1e-14, atol=1e-14)
 
 
 def test_autocast_runs() -> None:

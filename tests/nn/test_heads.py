@@ -108,6 +108,16 @@ def test_logits_are_distances_to_hyperplanes(name: str, K: float) -> None:
                 torch.testing.assert_close(logit.abs(), expected, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", HEADS)
+def test_no_points(name: str) -> None:
+    head = make_head(name, 5, 3)
+    for shape in ((0,), (2, 0), (0, 2)):
+        points = torch.zeros(*shape, head.space.ambient(5), requires_grad=True)
+        out = head(points)
+        out.sum().backward()
+        assert out.shape == (*shape, 3)
+
+
 @pytest.mark.parametrize(("name", "factor"), [("bmlr-p", 2), ("bmlr-l", 1)])
 def test_bmlr_tends_to_euclidean_mlr(name: str, factor: int) -> None:
     errors = []

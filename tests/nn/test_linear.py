@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from hypergraph.errors import InputError
-from hypergraph.geometry.space import Space
-from hypergraph.nn import FCS, make_fc, make_space
+from hypergraph.geometry.space import PoincareBall, Space
+from hypergraph.nn import FCS, LorentzFC, make_fc, make_space
 from tests import reference
 
 COUNTS = {
@@ -172,6 +172,17 @@ def test_wrong_options() -> None:
         make_fc("bfc-p", 3, 2, dropout=1)
     with pytest.raises(InputError, match="Unknown activation 'than'"):
         make_fc("bfc-p", 3, 2, phi="than")
+    for bias in (True, False):
+        with pytest.raises(InputError, match="LorentzFC needs the Lorentz model"):
+            LorentzFC(3, 2, PoincareBall(), bias=bias)
+
+
+def test_reset_parameters_resets_phi() -> None:
+    layer = make_fc("bfc-p", 3, 2, phi="prelu")
+    with torch.no_grad():
+        layer.phi.weight.fill_(7)
+    layer.reset_parameters()
+    assert layer.phi.weight.item() == 0.25
 
 
 def _train_in_two_processes(rank: int, folder: str) -> None:

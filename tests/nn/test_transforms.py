@@ -5,15 +5,30 @@ Export, tracing, half precision and others are in test_deploy.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from hypergraph.geometry import Euclidean, Space
+from hypergraph.geometry import Euclidean, Lorentz, PoincareBall, Space
 from hypergraph.geometry.space import Curvature
-from hypergraph.nn import FCS, GCN, HEADS, HGCN, HNN, MLP, make_fc, make_head, make_space
+from hypergraph.nn import (
+    FCS,
+    GCN,
+    HEADS,
+    HGCN,
+    HNN,
+    MLP,
+    make_fc,
+    make_head,
+    make_space,
+    normalized_adjacency,
+)
 from hypergraph.nn.registry import Entry
+from hypergraph.sparse import SparseMatrix
 from hypergraph.tasks.guard import first_non_finite
 
 ENTRIES = [*HEADS.values(), *FCS.values()]
@@ -95,6 +110,72 @@ def test_a_hook_on_every_module_fires_once(cls: type, fc: str | None, given: str
     model(x if given == "dense" else x.to_sparse_csr(), edge_index)
     assert set(fired.values()) == set(before.values()) == {1}, fired
     assert len(fired) >= 6
+
+
+ENCODERS: dict[str, Callable[[], nn.Module]] = {
+    "hnn": lambda: HNN(9, 5, 2, PoincareBall(-0.7), fc="bfc-p"),
+    "mlp": lambda: MLP(9, 5, 2),
+    "hgcn": lambda: HGCN(9, 5, 2, PoincareBall(-0.7)),
+    "hgcn, attention": lambda: HGCN(9, 5, 2, PoincareBall(-0.7), attention=True),
+    "hgcn, centroid": lambda: HGCN(9, 5, 2, Lorentz(-0.7), aggregation="centroid"),
+    "gcn": lambda: GCN(9, 5, 2),
+}
+
+
+def encoder_of(name: str) -> tuple[nn.Module, Tensor, Tensor, SparseMatrix]:
+    torch.manual_seed(0)
+    edge_index = torch.randint(0, 12, (2, 30))
+    matrix = normalized_adjacency(edge_index, num_nodes=12, dtype=torch.float64)
+    return ENCODERS[name]().double().eval(), torch.randn(12, 9).double(), edge_index, matrix
+
+
+@pytest.mark.parametrize("graph", ["edges", "matrix"])
+@pytest.mark.parametrize("name", ENCODERS)
+def test_torch_func_takes_encoders(name: str, graph: str) -> None:
+    encoder, x, edge_index, matrix = encoder_of(name)
+    given = edge_index if graph == "edges" else matrix
+    f = partial(encoder, edge_index=given)
+    want = f(x)
+    out, along = torch.func.jvp(f, (x,), (torch.ones_like(x),))
+    torch.testing.assert_close(out, want)
+    jacobian = torch.autograd.functional.jacobian(f, x)
+    torch.testing.assert_close(along, jacobian.sum((-1, -2)), rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(torch.func.vmap(f)(torch.stack([x, x]))[1], want)
+    leaf = x.clone().requires_grad_()
+    f(leaf).square().sum().backward()
+    torch.testing.assert_close(torch.func.grad(lambda x: f(x).square().sum())(x), leaf.grad)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_fake_tensors_pass_through_encoders(name: str) -> None:
+    """With matrices: what an ``edge_index`` becomes depends on its numbers."""
+    encoder, x, _, matrix = encoder_of(name)
+    shape = encoder(x, matrix).shape
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert encoder(mode.from_tensor(x), matrix).shape == shape
+    if name in ("hnn", "mlp"):
+        assert encoder.to("meta")(x.to("meta")).shape == shape
+        assert torch.export.export(ENCODERS[name]().double().eval(), (x,)).module()(x).shape == shape
+
+
+def test_a_curious_look_leaves_a_layer_to_be_initialised() -> None:
+    layer = make_fc("bfc-p", N, C).train()
+    x = layer.space.exp0(torch.randn(8, N))
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        layer(mode.from_tensor(x))
+    torch.func.vmap(layer)(x)
+    assert not layer.initialised and not layer._initialised
+    layer(x)
+    assert layer.initialised and layer._initialised
+
+
+def test_a_device_context_is_not_remembered() -> None:
+    """What kernels keep is on the CPU, wherever new tensors go by default."""
+    head = make_head("bmlr-p", 11, 3)
+    x = head.space.exp0(torch.randn(13, 11))
+    with torch.device("meta"):
+        head(x)
+    head(x).sum().backward()
 
 
 @pytest.mark.parametrize("cls", [HGCN, HNN])

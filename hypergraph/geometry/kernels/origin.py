@@ -41,7 +41,7 @@ def _add(
     t = torch.addmv(constant(1, 0.0, b.dtype), w, b, alpha=rate * rate * scale_b)
     part = scale / plus(time, 1.0)
     beta = plus(t * part, cosh_b).mul_(scale)
-    # asinh(r)/r at cosh(r) = 1 + rise: near 0 a rise may be rounded away, and leaves 1
+    # the ratio r/sinh(r) at cosh(r) = 1 + rise: near 0 a rise may be rounded away, and leaves 1
     rise = torch.add(constant(1, -1.0, b.dtype), time, alpha=cosh_b).addcmul_(scale, t).clamp_min_(TINY)
     square = plus(rise, 2.0).mul_(rise)
     root = square.sqrt()
@@ -59,7 +59,7 @@ def _add_backward(
     w, scale, time, farthest, p, t, part, beta, rise, square, slope, q_b, beyond = kept
     scale_b, cosh_b, scale_b_slope = _sinh(q_b)
     unit, one, grad_w = rate * rate, constant(1, 1.0, b.dtype), dots(grad, w)
-    # near 0 the derivative of asinh(r)/r by cosh(r) is mere rounding, kept in its bounds
+    # near 0 the derivative of r/sinh(r) by cosh(r) is only rounding error, and is kept in its bounds
     inside = (rise <= math.cosh(limit) - 1).to(one.dtype) if beyond else one
     by_top = plus(rise, 1.0).mul_(slope).neg_().add_(inside).div_(square).clamp_(-1 / 3, 0)
     by_top.mul_(torch.addcmul(torch.mv(grad, p), beta, grad_w))

@@ -43,6 +43,8 @@ class Horospheres(Kernel):
     ) -> tuple[Tensor, tuple[Any, ...]] | None:
         if 0 in x.shape or weight.numel() == 0 or (isinstance(x, SparseRows) and x.learns()):
             return None
+        if scale.dim() != 1:  # a curvature for each point
+            return None
         found: Any = ()
         if view is None:
             square = x.sq_norm() if isinstance(x, SparseRows) else sq_norms(x).unsqueeze(-1)
@@ -171,7 +173,9 @@ class Tail(Kernel):
 
     def forward(
         self, y: Tensor, row: Tensor, column: Tensor, weight: Tensor, scale: Any, name: str, low: float
-    ) -> tuple[Tensor, tuple[()]]:
+    ) -> tuple[Tensor, tuple[()]] | None:
+        if column.dim() != 1:  # a curvature for each point
+            return None
         out = torch.empty_like(y)
         for block, t in _row_blocks(y, row, column, weight, low):
             value = _FUNCTIONS[name][0](t)

@@ -31,7 +31,7 @@ class SheetDist(Kernel):
     """
 
     def forward(self, x: Tensor, y: Tensor, K: Any, limit: float) -> Found:
-        if isinstance(K, Tensor):
+        if isinstance(K, Tensor) or x.dtype != y.dtype:
             return None
         s, top, farthest = (-K) ** 0.5, 1 + math.cosh(limit), math.cosh(2 * limit)
         weights = x.new_full((x.size(-1), 1), K / 2)

@@ -16,14 +16,14 @@ TINY = 1e-30  # is added to squared norms where one divides by them
 
 @functools.lru_cache(maxsize=64)
 def constant(size: int, value: float, dtype: torch.dtype) -> Tensor:
-    """A vector to multiply with, which takes half the time of a sum over few columns; or, of size 1, a number
-    that stays the same from step to step, which takes half the time of a Python one."""
+    """A kept vector of one value: a product with it takes half the time of a sum over few columns. Of size 1
+    it stands for a Python number, which torch would make a tensor of at every call."""
     with torch.inference_mode(False):
-        return torch.full((size,), value, dtype=dtype)
+        return torch.full((size,), value, dtype=dtype, device="cpu")
 
 
 def plus(x: Tensor, number: float) -> Tensor:
-    """x plus a number that changes from step to step; as a Python number it would become a tensor first."""
+    """x plus a number that changes from step to step, again with no tensor made of it."""
     return torch.add(x, constant(1, 1.0, x.dtype), alpha=number)
 
 

@@ -14,8 +14,8 @@ from torch.autograd import forward_ad
 
 
 def transformed() -> bool:
-    """Whether something other than eager execution looks on: the compiler, an exporter or a tracer,
-    torch.func, forward-mode differentiation, or a mode that replaces tensors (``FakeTensorMode``)."""
+    """Whether torch runs this for more than its values: the compiler, an exporter or a tracer, torch.func,
+    forward-mode differentiation, or a mode that replaces tensors (``FakeTensorMode``)."""
     return (
         torch.compiler.is_compiling()
         or torch._C._are_functorch_transforms_active()
@@ -23,6 +23,11 @@ def transformed() -> bool:
         or torch._C._len_torch_dispatch_stack() > 0
         or torch._C._is_tracing()
     )
+
+
+def may_change_buffers() -> bool:
+    """Whether a module may initialise itself by what it sees: not by stand-ins of torch.func or a tracer."""
+    return torch.compiler.is_compiling() or not transformed()
 
 
 def in_disguise(x: Tensor) -> bool:
