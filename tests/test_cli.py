@@ -216,6 +216,29 @@ def test_several_heads_are_compared(
     assert first.startswith("seed,epoch,") and [row[:4] for row in rows] == ["0,1,", "0,2,"]
 
 
+def test_several_are_checked_before_the_first_is_trained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = ("--dataset", "disease", "--seeds", "1", "--epochs", "1", "--out", "both")
+    for typed, said in (
+        (("--fc", "mobius", "--fc", "foo"), "Unknown fc 'foo'"),
+        (("--fc", "mobius", "--fc", "linear", "--encoder", "hnn"), "The fc 'linear' is euclidean"),
+        (("--fc", "mobius", "--fc", "ltfc", "--phi", "tanh"), "The fc mobius takes no phi"),
+    ):
+        assert run(monkeypatch, "link-pred", *short, *typed) == 2
+        assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
+    (tmp_path / "both" / "bfc-p" / "mine").mkdir(parents=True)
+    assert run(monkeypatch, "link-pred", *short, "--fc", "mobius", "--fc", "bfc-p") == 2
+    assert "the folder is not empty" in capsys.readouterr().err
+    assert not (tmp_path / "both" / "mobius").exists()
+    # an option that one of them takes is for that one
+    typed = ("link-pred", "disease", "--fc", "mobius", "--fc", "bfc-p", "--phi", "tanh", "--print-config")
+    assert run(monkeypatch, *typed) == 0
+    printed = capsys.readouterr().out
+    assert printed.count('phi = "none"') == printed.count('phi = "tanh"') == 1
+
+
 def test_heads_on_a_terminal_and_in_a_pipe(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ class ClassifyConfig(Config):
 
     chosen: ClassVar[str] = "head"
     retired: ClassVar[tuple[str, ...]] = ("dropout",)
+    curved: ClassVar[tuple[str, ...]] = (*Config.curved, "clip")
 
     head: str = option("bmlr-p", "The head (see `hypergraph heads`).", group=MODEL, choices=HEADS)
     batch: int = option(100, "Examples in a batch, over all processes.", least=2, most=MOST)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hypergraph.errors import InputError
 from hypergraph.progress import be_quiet
 from hypergraph.tasks import api, distributed
-from hypergraph.tasks.config import settle
+from hypergraph.tasks.config import idle_settings, settle
 from hypergraph.tasks.follow import log_to
 from hypergraph.tasks.kinds import KINDS
 from hypergraph.tasks.result import Result
+from hypergraph.tasks.run import check_free
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "node-clf": api.node_classification,
@@ -39,30 +41,63 @@ def run_task(task: str, typed: dict[str, Any]) -> None:
     several = list(dict.fromkeys(typed.pop(name) or [None]))
     if len(several) > 1 and how["resume"]:
         raise InputError(f"One run is resumed at a time, with its own {name}: leave out --{name}.")
+    out = how.pop("out")
+    runs = [(out, {**typed, name: several[0]})]
+    if len(several) > 1:
+        with _one_speaker():
+            runs = _several(task, [{**typed, name: chosen} for chosen in several], out, how["config"])
     if print_config:
-        for chosen in several:
-            _print_config(task, {**typed, name: chosen}, how["config"], how["resume"])
+        for _, given in runs:
+            _print_config(task, given, how["config"], how["resume"])
         return
     be_quiet(quiet)
     say = _ignore if quiet else _say
-    out, results = how.pop("out"), []
-    for chosen in several:
-        place = str(Path(out, chosen)) if out and len(several) > 1 else out
+    results = []
+    for place, given in runs:
         with log_to(*(logs or ())):
-            results.append(_run_one(task, {**how, **typed, name: chosen, "out": place, "say": say}))
+            results.append(_run_one(task, {**how, **given, "out": place, "say": say}))
     found = [result for result in results if result is not None]
     if found:  # else this is one of several processes, and not the first
         _print(found, as_json, verbose)
 
 
-def _run_one(task: str, given: dict[str, Any]) -> Result | None:
+def _several(
+    task: str, typed: list[dict[str, Any]], out: str | None, config: str | None
+) -> list[tuple[str | None, dict[str, Any]]]:
+    """The folder and the settings of several runs, all of them checked before the first one is trained.
+
+    An option that only some heads or layers take is left out of the runs of the others.
+    """
+    cls = KINDS[task].load_config()
+    idle = [idle_settings(settle(cls, given, config, refuse_idle=False), given) for given in typed]
+    for name, said in idle[0].items():
+        if all(name in others for others in idle):
+            raise InputError(said)
+    runs = []
+    for given, unused in zip(typed, idle):
+        place = str(Path(out, given[cls.chosen])) if out else None
+        if place and not distributed.launched():
+            check_free(Path(place))
+        runs.append((place, {name: value for name, value in given.items() if name not in unused}))
+    return runs
+
+
+@contextmanager
+def _one_speaker() -> Iterator[None]:
+    """Of what is wrong in every process of ``torchrun``, the first one alone tells."""
     try:
-        result: Result | None = FUNCTIONS[task](**given)
-        return result
+        yield
     except InputError as error:
         if distributed.speaks_for_all(error):
             sys.exit(2)
         raise
+
+
+def _run_one(task: str, given: dict[str, Any]) -> Result | None:
+    try:
+        with _one_speaker():
+            result: Result | None = FUNCTIONS[task](**given)
+        return result
     except KeyboardInterrupt as interrupt:
         if interrupt.args:
             _say(str(interrupt))

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, TypeVar
 
 from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS, may_have_masks
 from hypergraph.errors import InputError, short, unknown_name
-from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, FCS, HEADS, EncoderEntry, Entry
+from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, FCS, HEADS
 from hypergraph.option import MOST, MOST_SEED, check_fields, fit, option, option_of
+from hypergraph.tasks.fitting import check_fc, check_head, check_propagate, idle, listed, takers
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,6 +35,7 @@ class Config:
     retired: ClassVar[
         tuple[str, ...]
     ] = ()  # settings of earlier versions that did nothing: files may have them
+    curved: ClassVar[tuple[str, ...]] = ("K", "learn_curvature")  # settings that say nothing in flat space
     # what `hypergraph tune` searches where nothing is asked for, within what training survives
     search: ClassVar[tuple[str, ...]] = ("lr=1e-3:5e-2:log", "weight_decay=1e-5:5e-2:log", "K=-2:-0.01:log")
 
@@ -77,20 +79,7 @@ class Config:
 
 
 DEFAULT_GRAPH = "cora"  # which is part of the package
-
-
-def _listed(names: Iterable[str], word: str = "and") -> str:
-    """Names in words: a, b and c."""
-    *first, last = names
-    return f"{', '.join(first)} {word} {last}" if first else last
-
-
-def takers(table: Mapping[str, Entry] | Mapping[str, EncoderEntry], name: str, word: str = "and") -> str:
-    """The entries of the registry that take an option, in words."""
-    return _listed((entry.name for entry in table.values() if name in entry.takes), word)
-
-
-_FLAT = _listed(entry.name for entry in ENCODERS.values() if entry.flat)
+_FLAT = listed(entry.name for entry in ENCODERS.values() if entry.flat)
 _ENCODER = f"The encoder: hyperbolic, or the Euclidean {_FLAT}."
 
 
@@ -109,13 +98,13 @@ class GraphConfig(Config):
     act: str = option("relu", "The activation between layers.", group=MODEL, choices=ACTIVATIONS)
     norm: str = option(
         "mean",
-        f"How {takers(ENCODERS, 'norm')} weighs the messages to a node.",
+        f"How {listed(takers('encoder', 'norm'))} weighs the messages to a node.",
         group=MODEL,
         choices=("mean", "symmetric"),
     )
     propagate: int = option(
         0,
-        f"Aggregations without weights after the layers of {takers(ENCODERS, 'propagate')}.",
+        f"Aggregations without weights after the layers of {listed(takers('encoder', 'propagate'))}.",
         group=MODEL,
         least=0,
         most=100,
@@ -153,6 +142,7 @@ class GraphConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_propagate(self.propagate, self.encoder)
         if self.num_layers * self.dim**2 > MOST:
             raise InputError(
                 f"{self.num_layers} layers of dimension {self.dim} have over {MOST} weights; "
@@ -191,8 +181,6 @@ MAGNITUDES = ("free", "row")
 NODE_RECIPES = ("few-labels", "many-labels")
 LINK_RECIPES = ("published", "ours")
 _MAGNITUDE = "Whether the magnitudes of {} are parameters of their own, or norms of rows."
-# Beside the layers that take init, link prediction scales the first matrix of those in the tangent space.
-_SCALED = [entry.name for entry in FCS.values() if "init" in entry.takes or entry.cls == "TangentLinear"]
 _SPLIT = "The split; by default the one that publications use on the dataset."
 
 
@@ -211,7 +199,7 @@ class NodeConfig(GraphConfig):
         choices=FCS,
     )
     magnitude: str = option(
-        "free", _MAGNITUDE.format(takers(HEADS, "magnitude")), group=MODEL, choices=MAGNITUDES
+        "free", _MAGNITUDE.format(listed(takers("head", "magnitude"))), group=MODEL, choices=MAGNITUDES
     )
     recipe: str | None = option(
         None,
@@ -226,6 +214,10 @@ class NodeConfig(GraphConfig):
     )
     split: str | None = option(None, _SPLIT, group=DATA, choices=NODE_SPLITS)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_head(self.head, self.encoder, self.fc)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinkConfig(GraphConfig):
@@ -237,16 +229,16 @@ class LinkConfig(GraphConfig):
     fc: str = option("bfc-p", "The linear layers (see `hypergraph fcs`).", group=MODEL, choices=FCS)
     encoder: str = option("hnn", _ENCODER, group=MODEL, choices=ENCODERS)
     phi: str = option(
-        "none", f"The activation inside {takers(FCS, 'phi')}.", group=MODEL, choices=ACTIVATIONS
+        "none", f"The activation inside {listed(takers('fc', 'phi'))}.", group=MODEL, choices=ACTIVATIONS
     )
     init: str = option(
         "data",
-        f"How {_listed(_SCALED)} begin: at a scale that the data give, or as published.",
+        f"How {listed(takers('fc', 'init'))} begin: at a scale that the data give, or as published.",
         group=MODEL,
         choices=("data", "published"),
     )
     magnitude: str = option(
-        "free", _MAGNITUDE.format(takers(FCS, "magnitude")), group=MODEL, choices=MAGNITUDES
+        "free", _MAGNITUDE.format(listed(takers("fc", "magnitude"))), group=MODEL, choices=MAGNITUDES
     )
     recipe: str = option(
         "published",
@@ -258,6 +250,10 @@ class LinkConfig(GraphConfig):
     r: float = option(2.0, "The squared distance at which the decoder gives a half.", group=MODEL)
     t: float = option(1.0, "How slowly the decoder falls there.", group=MODEL, above=0)
     split: str | None = option(None, _SPLIT, group=DATA, choices=LINK_SPLITS)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_fc(self.fc, self.encoder)
 
 
 _RENAMED: Mapping[str, str] = {"linear": "fc", "layers": "num_layers"}
@@ -274,13 +270,21 @@ def renamed(settings: Mapping[str, Any], cls: type[Config] = Config) -> dict[str
 C = TypeVar("C", bound=Config)
 
 
-def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] | None = None) -> C:
+def settle(
+    cls: type[C],
+    given: Mapping[str, Any],
+    file: str | os.PathLike[str] | None = None,
+    *,
+    refuse_idle: bool = True,
+) -> C:
     """The effective configuration: presets < ``file`` < ``given``, where ``None`` means not given.
 
     Args:
         cls: The task's configuration.
         given: What was typed, or passed from Python.
         file: A TOML file of fields, or the ``config.toml`` of a run.
+        refuse_idle: Whether a setting that is given and has no effect is refused. Presets and files may have
+            settings for every head and layer.
     """
     known = {entry.name: entry for entry in fields(cls)}
     check_names(cls, given)
@@ -305,7 +309,23 @@ def settle(cls: type[C], given: Mapping[str, Any], file: str | os.PathLike[str] 
         usual = known["recipe"].default or _recipe(dataset, typed.get("split"))
         variants.append(typed.setdefault("recipe", usual))
     settled = cls(**fit(cls, preset(cls.task, named, *variants) | typed))
+    for said in idle_settings(settled, given).values() if refuse_idle else ():
+        raise InputError(said)
     return replace(settled, **_depending(settled))
+
+
+def idle_settings(config: Config, given: Mapping[str, Any], **instead: Any) -> dict[str, str]:
+    """Which of the settings that are given have no effect, and why.
+
+    Args:
+        config: All settings.
+        given: Those that were typed; ``None`` means not given.
+        **instead: Settings that stand in place of those of ``config``.
+    """
+    values = {**vars(config), **instead}
+    names = [name for name, value in given.items() if value is not None]
+    said = {name: idle(config.chosen, config.curved, values, name) for name in names}
+    return {name: why for name, why in said.items() if why is not None}
 
 
 def check_names(cls: type[Config], names: Iterable[str]) -> None:

@@ -40,7 +40,7 @@ class HyperbolicClassifier(ClassifierMixin, BaseEstimator):
             and ``"mlp"``.
         dim: The dimension of the embedding.
         num_layers: The number of the encoder's layers; by default as in the presets of node classification.
-        K: The curvature, below 0; by default as there.
+        K: The curvature, below 0; by default as there. A Euclidean head has none.
         lr: The learning rate.
         weight_decay: L2 weight decay; by default as there.
         dropout: Of weights (DropConnect).
@@ -137,6 +137,8 @@ class HyperbolicClassifier(ClassifierMixin, BaseEstimator):
         given |= {"encoder": self.encoder or alike, "seed": self.random_state, "min_epochs": 0}
         if not graph.edge_index.shape[1]:  # the presets' dropout is for the many words of a document
             given |= {"feature_dropout": 0.0, "hidden_dropout": 0.0}
+        if flat:  # so that a grid of heads and curvatures may have a Euclidean head too
+            del given["K"]
         return settle(NodeConfig, {"dataset": "yours", **given})
 
     def _labelled(self, X: Any, y: ArrayLike | None) -> tuple[Data, NDArray[Any]]:

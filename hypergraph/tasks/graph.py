@@ -19,7 +19,7 @@ from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.limits import available, size
 from hypergraph.loader import take_rows
-from hypergraph.nn.registry import ENCODERS, FCS, make_space
+from hypergraph.nn.registry import ENCODERS, make_space
 from hypergraph.sparse import csr_tensor
 from hypergraph.tasks.config import GraphConfig
 
@@ -265,10 +265,3 @@ def move(tensor: Tensor, config: GraphConfig) -> Tensor:
     """On the device of the run, and of its dtype if it is made of floats."""
     dtype = getattr(torch, config.dtype) if tensor.is_floating_point() else None
     return tensor.to(device=config.device, dtype=dtype)
-
-
-def check_layer(name: str, space: str, what: str) -> None:
-    """Refuse a linear layer of another space."""
-    if FCS[name].space != space:
-        fitting = ", ".join(entry.name for entry in FCS.values() if entry.space == space)
-        raise InputError(f"The fc '{name}' is {FCS[name].space}, but {what} is {space}; use {fitting}.")

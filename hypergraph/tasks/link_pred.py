@@ -15,11 +15,10 @@ from torch.nn import functional as F
 
 from hypergraph.datasets import LinkSplit, link_split
 from hypergraph.datasets.features import recipe_of
-from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn.decoders import FermiDirac
 from hypergraph.nn.linear import TangentLinear
-from hypergraph.nn.registry import ENCODERS, FCS, make_space
+from hypergraph.nn.registry import FCS, make_space
 from hypergraph.tasks import batches, classify, metrics
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks.batches import Batches
@@ -89,13 +88,6 @@ class LinkPred:
     @staticmethod
     def prepare(config: LinkConfig, graph: Any) -> GraphData:
         """Split the edges of a graph and prepare its features."""
-        flat = FCS[config.fc].space == "euclidean"
-        if flat != ENCODERS[config.encoder].flat:
-            fitting = "gcn or mlp, or --fc bfc-p" if flat else "hnn or hgcn, or --fc linear"
-            raise InputError(
-                f"The fc '{config.fc}' is {FCS[config.fc].space}, and the encoder {config.encoder} "
-                f"has no such layers; use --encoder {fitting}."
-            )
         split = link_split(graph, config.split or "hgcn", config.split_seed)
         batches.check(config, graph.name, split.train_pos.shape[1])
         x, unprepared = graphs.features(config, graph, "link", split.train_edge_index)

@@ -17,7 +17,7 @@ from hypergraph.datasets.features import recipe_of
 from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.limits import require
-from hypergraph.nn.registry import ENCODERS, HEADS, make_head, make_space
+from hypergraph.nn.registry import HEADS, make_head, make_space
 from hypergraph.tasks import batches, classify, metrics
 from hypergraph.tasks import graph as graphs
 from hypergraph.tasks.batches import Batches
@@ -96,14 +96,6 @@ class NodeClf:
                 f"{graph.name}: the graph has no labels, which node classification needs; give some in a "
                 "nodes.csv (id, label) beside the edges, or use link-pred."
             )
-        flat = HEADS[config.head].space == "euclidean"
-        if flat and not ENCODERS[config.encoder].flat:
-            raise InputError(
-                f"The head '{config.head}' is Euclidean, the encoder {config.encoder} is not; "
-                "use --encoder gcn or mlp, or the head tangent-p or tangent-l."
-            )
-        if config.fc and not flat:
-            graphs.check_layer(config.fc, HEADS[config.head].space, f"the head '{config.head}'")
         split = node_split(graph, config.split or default_split(graph), config.split_seed)
         if len(graph.classes) < 2:
             raise InputError(

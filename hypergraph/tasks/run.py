@@ -288,10 +288,15 @@ def _next_free(config: Config) -> Path:
 
 
 def _make(path: Path) -> Path:
-    if path.is_dir():
-        _check_empty(path)  # before anything is written into a folder of somebody else
+    check_free(path)  # before anything is written into a folder of somebody else
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def check_free(path: Path) -> None:
+    """Refuse a folder for a new run in which there is something."""
+    if path.is_dir():
+        _check_empty(path)
 
 
 def _check_empty(path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from hypergraph.errors import InputError
-from hypergraph.option import kind_of
+from hypergraph.option import kind_of, option_of
 from hypergraph.tasks.config import Config, check_names
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ def read_value(cls: type[Config], name: str, text: str) -> Any:
 
 
 def _choice(cls: type[Config], name: str, rest: str) -> Choice:
-    return Choice(tuple(read_value(cls, name, text) for text in rest.split(",")))
+    values = tuple(read_value(cls, name, text) for text in rest.split(","))
+    known = next(option_of(entry) for entry in fields(cls) if entry.name == name)
+    for value in values:
+        known.check(name, value)
+    return Choice(values)
 
 
 def _range(cls: type[Config], name: str, rest: str) -> Range:

@@ -243,7 +243,14 @@ class _Search:
                 trial = self.study.ask()
                 settings = {name: part.suggest(trial, name) for name, part in self.space.items()}
                 trial.set_user_attr("settings", settings)
-                self._next_seed(submit, trial, replace(self.config, **settings), [])
+                try:
+                    config = replace(self.config, **settings)
+                except InputError as error:  # settings that do not go together
+                    self._failed(trial, error)
+                else:
+                    self._next_seed(submit, trial, config, [])
+            if not self.running:
+                continue
             for future in wait(self.running, return_when=FIRST_COMPLETED).done:
                 self._took(submit, future)
 
@@ -261,9 +268,7 @@ class _Search:
             scores = [*scores, future.result()]
         except InputError as error:
             # numbers that are not finite: these settings do not train
-            trial.set_user_attr("error", str(error))
-            self.study.tell(trial, state=TrialState.FAIL)
-            self.done += 1
+            self._failed(trial, error)
             return
         trial.set_user_attr("scores", scores)
         trial.report(statistics.fmean(scores), len(scores))
@@ -277,6 +282,13 @@ class _Search:
             self.study.tell(trial, statistics.fmean(scores))
         self.done += 1
         self._show()
+
+    def _failed(self, trial: Trial, error: InputError) -> None:
+        from optuna.trial import TrialState
+
+        trial.set_user_attr("error", str(error))
+        self.study.tell(trial, state=TrialState.FAIL)
+        self.done += 1
 
     def _show(self) -> None:
         best = _best(self.study)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import tomli_w
 
 from hypergraph.errors import InputError, unknown_name
 from hypergraph.files import atomic_write_text
-from hypergraph.tasks.config import check_names, settle
+from hypergraph.tasks.config import Config, check_names, idle_settings, settle
 from hypergraph.tasks.kinds import KINDS, METRICS
-from hypergraph.tasks.search_space import parse, read_value
+from hypergraph.tasks.search_space import Choice, Range, parse, read_value
 from hypergraph.tasks.tune import Say, Tuned, tune
 
 
@@ -56,9 +57,21 @@ def tune_from_words(
     if both:
         raise InputError(f"{both[0]} is both set and searched; leave out one.")
     config = settle(cls, stays)
+    for name, said in _idle(config, space).items():
+        if search:
+            raise InputError(said)
+        del space[name]
     if folder is None:
         folder = Path("runs") / f"tune-{task}-{Path(config.dataset).stem}-{getattr(config, cls.chosen)}"
     return tune(config, space, folder=folder, trials=trials, jobs=jobs, backend=backend, say=say)
+
+
+def _idle(config: Config, space: Mapping[str, Choice | Range]) -> dict[str, str]:
+    """The searched settings that have an effect in no trial, and why."""
+    parts = {name: space[name] for name in (config.chosen, "encoder") if name in space}
+    choices = [part.values for part in parts.values() if isinstance(part, Choice)]
+    trials = [idle_settings(config, space, **dict(zip(parts, values))) for values in product(*choices)]
+    return {name: said for name, said in trials[0].items() if all(name in found for found in trials)}
 
 
 def write_preset(path: Path, tuned: Tuned, command: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
 
 from hypergraph.datasets.names import DATASETS
 from hypergraph.errors import InputError
@@ -125,6 +126,52 @@ def test_dropout_is_a_setting_of_graph_tasks() -> None:
         searched = [text.partition("=")[0] for text in kind.load_config().search]
         assert ("dropout" in names) == ("dropout" in searched) == graphs
         assert set(searched) <= names
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "text"),
+    [
+        (
+            "link-pred",
+            {"fc": "mobius", "phi": "tanh"},
+            "fc mobius takes no phi; .* use the fc bfc-p or bfc-l.",
+        ),
+        ("link-pred", {"fc": "lorentz-fc", "init": "published"}, "The fc lorentz-fc takes no init"),
+        ("link-pred", {"fc": "ltfc", "magnitude": "row"}, "The fc ltfc takes no magnitude"),
+        ("link-pred", {"norm": "symmetric"}, "encoder hnn takes no norm; .* or use the encoder hgcn."),
+        (
+            "link-pred",
+            {"fc": "linear", "learn_curvature": True},
+            "fc linear is Euclidean and takes no learn_c",
+        ),
+        ("node-clf", {"head": "lmlr", "magnitude": "row"}, "head lmlr takes no magnitude; .* or pmlr."),
+        ("node-clf", {"encoder": "gcn", "fc": "linear"}, "takes no fc; .* or use the encoder hgcn or hnn."),
+        ("node-clf", {"encoder": "gcn", "fc": "bfc-p"}, "The encoder gcn takes no fc"),
+        ("node-clf", {"head": "mlr", "fc": "bfc-p"}, "The encoder gcn takes no fc; leave it out."),
+        ("node-clf", {"head": "mlr", "K": -0.5}, "The head mlr is Euclidean and takes no K"),
+        ("node-clf", {"encoder": "hnn", "propagate": 1}, "hnn takes no propagate; .* the encoder hgcn."),
+        ("node-clf", {"encoder": "mlp", "head": "mlr", "propagate": 1}, "mlp takes no propagate; .* gcn."),
+        ("image", {"head": "mlr", "clip": 2.0}, "The head mlr is Euclidean and takes no clip"),
+    ],
+)
+def test_what_is_typed_and_does_nothing_is_refused(
+    task: str, given: dict[str, object], text: str, tmp_path: Path
+) -> None:
+    cls = KINDS[task].load_config()
+    dataset = {} if task == "image" else {"dataset": "cora"}
+    with pytest.raises(InputError, match=text):
+        settle(cls, {**dataset, **given})
+    if given.get("propagate"):  # fails when the encoder is made: refused wherever it comes from
+        return
+    file = tmp_path / "mine.toml"  # a file may have settings for every head and layer
+    file.write_text(tomli_w.dumps({**dataset, **given}))
+    settled = settle(cls, {}, file)
+    assert all(getattr(settled, name) == value for name, value in given.items())
+
+
+def test_presets_may_set_what_only_some_layers_take() -> None:
+    assert settle(LinkConfig, {"dataset": "cora", "fc": "mobius"}).phi == "tanh"
+    assert settle(LinkConfig, {"dataset": "cora", "fc": "mobius", "init": "published"}).init == "published"
 
 
 def test_presets_follow_what_they_are_like() -> None:

@@ -252,16 +252,9 @@ def test_a_graph_from_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("head", HEADS)
 def test_every_head(graph: Path, tmp_path: Path, head: str, dtype: str) -> None:
+    curved = {} if HEADS[head].space == "euclidean" else {"K": -0.5, "learn_curvature": True}
     result = node_classification(
-        graph,
-        head,
-        seeds=1,
-        epochs=30,
-        lr=0.05,
-        K=-0.5,
-        learn_curvature=True,
-        dtype=dtype,
-        out=tmp_path / "run",
+        graph, head, seeds=1, epochs=30, lr=0.05, dtype=dtype, out=tmp_path / "run", **curved
     )
     assert result.mean > 0.6
     with np.load(result.folder / "embedding.npz") as arrays:
@@ -272,8 +265,9 @@ def test_every_head(graph: Path, tmp_path: Path, head: str, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("fc", FCS)
 def test_every_layer(graph: Path, tmp_path: Path, fc: str, dtype: str) -> None:
+    curved = {} if FCS[fc].space == "euclidean" else {"K": -0.5}
     result = link_prediction(
-        graph, fc, seeds=1, epochs=30, lr=0.05, K=-0.5, dtype=dtype, out=tmp_path / "run"
+        graph, fc, seeds=1, epochs=30, lr=0.05, dtype=dtype, out=tmp_path / "run", **curved
     )
     assert result.mean > 0.55
     assert result.values("ap")[0] > 0.55

@@ -195,12 +195,27 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
         ({"fixed": ["epoch=1"]}, "Unknown setting 'epoch'"),
         ({"fixed": ["task=x"]}, "Unknown setting 'task'"),
         ({"search": ["chosen=a,b"]}, "Unknown setting 'chosen'"),
+        ({"search": ["encoder=hgcn,hgnn"]}, "Unknown encoder 'hgnn'"),
+        ({"search": ["norm=mean,symmetric", "encoder=hnn,gcn"]}, "The encoder hnn takes no norm"),
+        ({"search": ["K=-1,-2"], "fixed": ["head=mlr"]}, "The head mlr is Euclidean and takes no K"),
         ({"trials": 0}, "trials must be at least 1"),
         ({"task": "node"}, "Unknown task 'node'"),
     ):
         with pytest.raises(InputError, match=message):
             words(**more)
     assert not (tmp_path / "s").exists()
+
+
+def test_a_search_may_be_over_what_some_trials_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings that do not go together are a trial that fails; the default leaves out what does nothing."""
+    monkeypatch.setattr(module, "validate", lambda config, seed: config.lr)
+    search, folder = ["encoder=hgcn,hnn", "propagate=0,1"], tmp_path / "study"
+    found = tune_from_words("node-clf", {"dataset": "disease"}, None, search, [], folder=folder, trials=4)
+    assert found.trials == 3  # hnn cannot propagate
+    found = tune_from_words(
+        "node-clf", {"dataset": "disease"}, "mlr", [], [], folder=tmp_path / "flat", trials=1
+    )
+    assert set(found.found) == {"lr", "weight_decay", "dropout"}
 
 
 def test_the_winner_becomes_a_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
