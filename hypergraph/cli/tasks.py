@@ -44,7 +44,9 @@ def reproduce(
     epochs: int | None = typer.Option(None, help="The most epochs."),
     data: str | None = DATA_FOLDER,
     runs: Path = TABLE_RUNS,
-    finished: bool = typer.Option(False, "--finished", help="Train nothing; show what is finished."),
+    finished: bool = typer.Option(
+        False, "--finished", help="Train nothing and measure nothing; show what is finished."
+    ),
     jobs: int | None = JOBS,
     backend: str = BACKEND,
     out: Path | None = TABLE_OUT,

@@ -9,23 +9,40 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hypergraph.errors import InputError
+from hypergraph.errors import InputError, unknown_name
 
 Say = Callable[[str], None]
+# What may be chosen of a table; the others are always made whole.
+_CHOOSES: Mapping[str, Sequence[str]] = {
+    "hyperbolicity": ("dataset",),
+    "efficiency": ("dataset", "method"),
+    "heads": (),
+    "classes": (),
+}
 
 
 def measure(
-    table: str, *, datasets: Sequence[str] = (), runs: Path = Path("runs"), say: Say, **settings: Any
+    table: str,
+    *,
+    datasets: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    runs: Path = Path("runs"),
+    say: Say,
+    **settings: Any,
 ) -> str:
     """A page of Markdown; ``settings`` may hold ``data``, and for ``classes`` those of its runs."""
+    for name, given in (("dataset", datasets), ("method", methods)):
+        if given and name not in _CHOOSES[table]:
+            raise InputError(f"The table {table} has no choice of a {name}; leave out --{name}.")
     if table == "classes":
         from hypergraph.tasks.classes import classes
 
         return classes(runs, say, **{k: v for k, v in settings.items() if k in ("seeds", "epochs")})
     if table == "heads":
         return heads(say)
-    makers: Mapping[str, Callable[..., str]] = {"hyperbolicity": hyperbolicity, "efficiency": efficiency}
-    return makers[table](datasets, settings.get("data"), say)
+    if table == "hyperbolicity":
+        return hyperbolicity(datasets, settings.get("data"), say)
+    return efficiency(datasets, settings.get("data"), say, methods)
 
 
 def hyperbolicity(datasets: Sequence[str], data: str | None, say: Say) -> str:
@@ -40,13 +57,14 @@ def hyperbolicity(datasets: Sequence[str], data: str | None, say: Say) -> str:
         try:
             result, record = delta(DeltaSettings(dataset=dataset, data=data))
         except InputError as error:
-            missing.append(f"\nLeft out: {dataset} ({str(error).rstrip('.')}).")
+            missing.append(f"Left out: {dataset} ({str(error).rstrip('.')}).")
             continue
         shown = "–" if record["published"] is None else f"{record['published']:g}"
         exact = (
             f"{result.lower:g}" if result.lower == result.upper else f"{result.lower:g} to {result.upper:g}"
         )
         lines.append(f"| {dataset} | {exact} | {shown} | {time.monotonic() - start:.1f} |")
+    _need(lines, missing, "hyperbolicity")
     return _page(
         "δ-hyperbolicity",
         "hyperbolicity --data FOLDER",
@@ -54,11 +72,13 @@ def hyperbolicity(datasets: Sequence[str], data: str | None, say: Say) -> str:
         "over samples, or of unknown origin: δ is at most half the diameter, so 11 is impossible on Cora).\n"
         "See [delta](../delta.md).",
         ("dataset", "exact δ", "published δ", "seconds"),
-        lines + missing,
+        lines + [f"\n{text}" for text in missing],
     )
 
 
-def efficiency(datasets: Sequence[str], data: str | None, say: Say, epochs: int = 40) -> str:
+def efficiency(
+    datasets: Sequence[str], data: str | None, say: Say, methods: Sequence[str] = (), epochs: int = 40
+) -> str:
     """Processor time of an epoch of link prediction and parameters of the two layers."""
     from hypergraph.tasks.config import LinkConfig, settle
     from hypergraph.tasks.link_pred import LinkPred
@@ -67,14 +87,21 @@ def efficiency(datasets: Sequence[str], data: str | None, say: Say, epochs: int 
 
     lines, missing = [], []
     known: Mapping[str, Mapping[str, Any]] = figures("efficiency")
+    for dataset in datasets:
+        if dataset not in known:
+            raise unknown_name("dataset", dataset, known)
+    layers = list(dict.fromkeys(fc for cells in known.values() for fc in cells))
+    for method in methods:
+        if method not in layers:
+            raise unknown_name("method", method, layers)
     for dataset in datasets or known:
-        published = known.get(dataset, {})
+        published = {fc: cell for fc, cell in known[dataset].items() if fc in (methods or layers)}
         configs = {fc: settle(LinkConfig, {"dataset": dataset, "fc": fc, "data": data}) for fc in published}
         say(dataset)
         try:
             loaded = {fc: LinkPred.load(config) for fc, config in configs.items()}
         except InputError as error:
-            missing.append(f"\nLeft out: {dataset} ({str(error).rstrip('.')}).")
+            missing.append(f"Left out: {dataset} ({str(error).rstrip('.')}).")
             continue
         tasks: dict[str, LinkPred] = {}
         spent: dict[str, list[float]] = {}
@@ -89,6 +116,7 @@ def efficiency(datasets: Sequence[str], data: str | None, say: Say, epochs: int 
             fit = statistics.median(spent[fc][3:])
             ours = sum(p.numel() for p in tasks[fc].model.parameters() if p.requires_grad)
             lines.append(f"| {dataset} | {fc} | {fit:.4f} | {seconds:.4f} | {ours} | {parameters} |")
+    _need(lines, missing, "efficiency")
     return _page(
         "Time and size of linear layers",
         "efficiency --data FOLDER",
@@ -103,9 +131,15 @@ def efficiency(datasets: Sequence[str], data: str | None, say: Say, epochs: int 
             "parameters, ours",
             "parameters, published",
         ),
-        lines + missing,
+        lines + [f"\n{text}" for text in missing],
         left=2,
     )
+
+
+def _need(lines: Sequence[str], missing: Sequence[str], table: str) -> None:
+    """Refuse a page without a row."""
+    if not lines:
+        raise InputError(f"Nothing to show of {table}. {' '.join(missing)}")
 
 
 def heads(say: Say, features: int = 64, rounds: int = 7) -> str:

@@ -126,7 +126,9 @@ def reproduce(
     if table in MEASURED:
         from hypergraph.tasks import measured
 
-        return measured.measure(table, datasets=datasets, runs=runs, say=say, **settings)
+        if finished:
+            raise InputError(f"The table {table} is measured anew each time: leave out --finished.")
+        return measured.measure(table, datasets=datasets, methods=methods, runs=runs, say=say, **settings)
     missing: dict[str, str] = {}
     cells = [*_cells(table, datasets, methods, runs, settings)]
     if finished:

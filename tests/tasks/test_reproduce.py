@@ -18,7 +18,7 @@ from hypergraph.tasks.config import NodeConfig, settle
 from hypergraph.tasks.reproduce import figures, published, reproduce
 from hypergraph.tasks.reproduce_page import Row, page, read_rows, write_rows
 from hypergraph.tasks.result import Result
-from hypergraph.tasks.tables import TABLES
+from hypergraph.tasks.tables import MEASURED, TABLES
 
 
 def test_every_published_figure_is_of_a_registered_method() -> None:
@@ -215,10 +215,28 @@ def test_a_setting_that_a_run_does_not_know_is_at_its_default(tmp_path: Path) ->
 def test_measured_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     text = reproduce("hyperbolicity", datasets=["disease"])
     assert "| disease | 0 | 0 |" in text
-    monkeypatch.setattr(measured.efficiency, "__defaults__", (1,))
+    monkeypatch.setattr(measured.efficiency, "__defaults__", ((), 1))
     text = reproduce("efficiency", datasets=["disease"])
     found = re.findall(r"\| disease \| ([a-z-]+) \| \d\.\d+ \| \d\.\d+ \| (\d+) \| (\d+) \|", text)
     assert len(found) == 6 and all(ours == theirs for _, ours, theirs in found)
+    text = reproduce("efficiency", datasets=["disease"], methods=["bfc-p"])
+    assert text.count("| disease |") == text.count("| disease | bfc-p |") == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "text"),
+    [
+        ("efficiency", {"datasets": ["diseas"]}, "Unknown dataset 'diseas'; did you mean 'disease'"),
+        ("efficiency", {"methods": ["bfcp"]}, "Unknown method 'bfcp'; did you mean 'bfc-p'"),
+        ("hyperbolicity", {"datasets": ["diseas"]}, "Nothing to show of hyperbolicity. Left out: diseas"),
+        ("hyperbolicity", {"methods": ["bfc-p"]}, "has no choice of a method; leave out --method"),
+        ("heads", {"datasets": ["disease"]}, "has no choice of a dataset; leave out --dataset"),
+        *((table, {"finished": True}, "leave out --finished") for table in MEASURED),
+    ],
+)
+def test_what_a_measured_table_cannot_show_is_refused(table: str, given: dict[str, Any], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        reproduce(table, **given)
 
 
 @pytest.mark.slow
