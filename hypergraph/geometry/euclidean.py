@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar, nonzero, operator, raised, unit
-from hypergraph.geometry.planes import Given, Points
+from hypergraph.geometry.numerics import operator, raised
+from hypergraph.geometry.planes import Given, Rows
 from hypergraph.geometry.radial import safe_sqrt
-from hypergraph.geometry.rows import dot, sq_norm
+from hypergraph.geometry.rows import Scalar, dot, nonzero, sq_norm, unit
 from hypergraph.sparse import SparseRows, product
 
 
@@ -61,7 +61,6 @@ def gyro_neg(x: Tensor, *, K: Scalar) -> Tensor:
     return -x
 
 
-@operator
 def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`B^v(x) = -\langle x, v\rangle` for unit rows of v; a row of another length stands for its
     direction."""
@@ -85,7 +84,7 @@ frechet_mean = centroid  # in flat space no iteration is needed
 
 @operator
 def horospheres(
-    x: Points, weight: Tensor, scale: Given = None, offset: Given = None, *, K: Scalar, **_: Any
+    x: Rows, weight: Tensor, scale: Given = None, offset: Given = None, *, K: Scalar, **_: Any
 ) -> Tensor:
     """Scale times the Busemann function of the direction of each row of the weight, plus the offset."""
     value = product(x, unit(weight)) * -(1.0 if scale is None else scale)
@@ -94,7 +93,7 @@ def horospheres(
 
 @operator
 def hyperplanes(
-    x: Points, weight: Tensor, offset: Tensor, scale: Given = None, *, K: Scalar, **_: Any
+    x: Rows, weight: Tensor, offset: Tensor, scale: Given = None, *, K: Scalar, **_: Any
 ) -> Tensor:
     """Scale (or the norm of the normal) times the signed distance to the hyperplane with this normal at this
     distance from the origin."""

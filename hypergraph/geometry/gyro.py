@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from hypergraph.geometry.numerics import Scalar
-from hypergraph.geometry.rows import dot, sq_norm
+from hypergraph.geometry.rows import Scalar, dot, sq_norm
 
 
 class Point(NamedTuple):

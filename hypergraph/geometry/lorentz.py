@@ -14,24 +14,21 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hypergraph.geometry import gyro
+from hypergraph.geometry import gyro, numerics
 from hypergraph.geometry.gyro import Point
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.sheet import SheetDist, SheetDist0
 from hypergraph.geometry.numerics import (
-    Scalar,
     bound,
     bound_length,
     distance_limit,
     finite_dot,
     operator,
     radius_limit,
-    raised,
-    unit,
 )
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import dot, sq_norm, times
+from hypergraph.geometry.rows import Scalar, dot, sq_norm, times, unit
 
 
 def _sinh_limit(x: Tensor) -> float:
@@ -97,7 +94,7 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
 
 def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     """Whether x is on the sheet, up to rounding of its own size, or up to that share of it."""
-    eps, x = torch.finfo(x.dtype).eps, raised(x)
+    eps, x = torch.finfo(x.dtype).eps, numerics.raised(x)
     x_t, square = x[..., :1], sq_norm(x[..., 1:]) - 1 / K
     close = (x_t.square() - square).abs() <= max(64 * eps, slack) * square
     return torch.isfinite(x).all(-1) & ((x_t > 0) & close).squeeze(-1)
@@ -217,7 +214,6 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     return _tangent(to, turned - K * dot(to.vector, turned) / (1 + to.c) * to.vector, K)
 
 
-@operator
 def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\bigl(s(x_t - \langle x_s, v\rangle)\bigr)` for unit rows of v; a row of
     another length stands for its direction.

@@ -17,11 +17,9 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import eager
-from hypergraph.geometry.radial import safe_sqrt
-from hypergraph.geometry.rows import dot, sq_norm, times
+from hypergraph.geometry.rows import Scalar, dot, sq_norm, times
 
 P = ParamSpec("P")
-Scalar = float | Tensor
 _HALF = (torch.float16, torch.bfloat16)
 
 
@@ -152,16 +150,3 @@ def at_least(t: Tensor, low: Tensor | float) -> Tensor:
     """t, and ``low`` where rounding took t below that exact bound; where they are equal t keeps all of its
     gradient, which ``torch.maximum`` would share."""
     return t + (low - t).detach().clamp_min(0)
-
-
-def nonzero(x: Tensor) -> Tensor:
-    """x, and 1 where it is 0, so that one can divide by it."""
-    return x + (x == 0)
-
-
-def unit(a: Tensor) -> Tensor:
-    """a over its norm, and 0 at 0 with gradient 0."""
-    # over its largest coordinate first: the square of its norm could over- or underflow
-    a = a / nonzero(a.detach().abs().amax(-1, keepdim=True))
-    r = safe_sqrt(sq_norm(a))
-    return torch.where(r == 0, 0.0, 1 / nonzero(r)) * a

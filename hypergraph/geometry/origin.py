@@ -17,16 +17,9 @@ from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.origin import FromDistances, Shift
-from hypergraph.geometry.numerics import (
-    Scalar,
-    bound,
-    bound_factor,
-    bound_square,
-    distance_limit,
-    operator,
-)
+from hypergraph.geometry.numerics import bound, bound_factor, bound_square, distance_limit, operator
 from hypergraph.geometry.radial import asinhc, sinhc
-from hypergraph.geometry.rows import dot, sq_norm, times
+from hypergraph.geometry.rows import Scalar, dot, sq_norm, times
 from hypergraph.sparse import SparseRows, product
 
 
@@ -36,7 +29,7 @@ def bound0(u: Tensor | SparseRows, *, K: Scalar, pace: float) -> Any:
     return times(bound(u, pace * pace * K, distance_limit(u.dtype))[0], u)
 
 
-def _sinh(q: Tensor, limit: float) -> tuple[Tensor, Tensor]:
+def _sinhc_cosh(q: Tensor, limit: float) -> tuple[Tensor, Tensor]:
     """sinh(r)/r, bounded at ``limit``, and cosh(r), at r = sqrt(q)."""
     inside = bound_square(q, limit)
     scale = sinhc(inside)
@@ -52,7 +45,7 @@ def _logarithm(z: Tensor, rate: Scalar, limit: float) -> Tensor:
 def _added(x: Tensor, time: Tensor, b: Tensor, rate: Scalar, limit: float) -> Tensor:
     r"""The spatial coordinates of :math:`x \oplus \mathrm{Exp}_0(b)`, with :math:`p` those of
     :math:`\mathrm{Exp}_0(b)`: :math:`z = p + (\cosh\rho_b + \frac{\langle x, p\rangle}{1 + x_t})\,x`."""
-    scale, cosh = _sinh(rate * rate * sq_norm(b), limit)
+    scale, cosh = _sinhc_cosh(rate * rate * sq_norm(b), limit)
     p = rate * scale * b
     return p + (cosh + dot(x, p) / (1 + time)) * x
 
@@ -60,7 +53,7 @@ def _added(x: Tensor, time: Tensor, b: Tensor, rate: Scalar, limit: float) -> Te
 @with_kernel(Shift())
 def _shift(w: Tensor, weight: Tensor | None, b: Tensor, rate: Scalar, limit: float) -> Tensor:
     w = w if weight is None else product(w, weight)
-    scale, cosh = _sinh(rate * rate * sq_norm(w), limit)
+    scale, cosh = _sinhc_cosh(rate * rate * sq_norm(w), limit)
     return _logarithm(_added(rate * scale * w, cosh, b, rate, limit), rate, limit)
 
 

@@ -15,29 +15,19 @@ import torch
 from torch import Tensor
 
 from hypergraph.geometry.kernels.dispatch import with_kernel
-from hypergraph.geometry.kernels.planes import Gram, Horospheres, Products, Tail
+from hypergraph.geometry.kernels.planes import Horospheres, Products, Tail
 from hypergraph.geometry.kernels.radial import RadialMap, conformal
-from hypergraph.geometry.numerics import (
-    Scalar,
-    at_least,
-    bound,
-    bound_of,
-    distance_limit,
-    nonzero,
-    operator,
-    radius_limit,
-    unit,
-)
+from hypergraph.geometry.numerics import at_least, bound, bound_of, distance_limit, operator, radius_limit
 from hypergraph.geometry.radial import SINHC, asinhc, safe_sqrt, sinhc
-from hypergraph.geometry.rows import dot, sq_norm, times
+from hypergraph.geometry.rows import Scalar, dot, nonzero, sq_norm, times, unit
 from hypergraph.sparse import SparseRows, product
 
-Points = Tensor | SparseRows
+Rows = Tensor | SparseRows
 Given = Tensor | None
-_SEEN: tuple[Any, Any, float] = (None, -1.0, 0.0)  # a view of what is seen already
+_SEEN: tuple[Any, Any, float] = (None, -1.0, 0.0)  # the view, of :func:`_view`, of points already seen
 
 
-def seen(x: Points, K: Scalar, pace: float, tangent: bool) -> Points:
+def seen(x: Rows, K: Scalar, pace: float, tangent: bool) -> Rows:
     """The spatial coordinates of points, inside the limit, seen on the Lorentz model of curvature -1.
 
     Args:
@@ -76,7 +66,7 @@ def _of_ball(x: Tensor, K: Scalar, limit: float) -> Tensor:
     return times((-K) ** 0.5 * factor, 2 / (1 - q)) * x
 
 
-def time_of(y: Points) -> Tensor:
+def time_of(y: Rows) -> Tensor:
     """The time of points with these spatial coordinates."""
     return (1 + sq_norm(y)).sqrt()
 
@@ -97,7 +87,7 @@ def _horospheres(
 
 @operator
 def horospheres(
-    x: Points,
+    x: Rows,
     weight: Tensor,
     scale: Given = None,
     offset: Given = None,
@@ -145,18 +135,18 @@ def tail(
     return value if scale is None else value * scale
 
 
-def _flat(x: Points) -> Points:
+def _flat(x: Rows) -> Rows:
     return x if isinstance(x, SparseRows) or x.dim() == 2 else x.reshape(-1, x.size(-1))
 
 
-def _shaped(logits: Tensor, x: Points) -> Tensor:
+def _shaped(logits: Tensor, x: Rows) -> Tensor:
     flat = isinstance(x, SparseRows) or x.dim() == 2
     return logits if flat else logits.reshape(*x.shape[:-1], logits.size(-1))
 
 
 @operator
 def hyperplanes(
-    x: Points,
+    x: Rows,
     weight: Tensor,
     offset: Tensor,
     scale: Given = None,
@@ -182,7 +172,7 @@ def hyperplanes(
     return _shaped(tail(along, time_of(y), column, -b.sinh(), scale, "asinh", -math.inf), x)
 
 
-class _Placed(NamedTuple):
+class _ClassPoints(NamedTuple):
     """The points exp0(u_k) seen on the Lorentz model of curvature -1, as numbers a class: the factor of u_k
     in the spatial part p, the squared norm of p, the time, the inner product h of p with the unit normal, and
     the length of the normal."""
@@ -194,20 +184,13 @@ class _Placed(NamedTuple):
     length: Tensor
 
 
-@with_kernel(Gram())
-def gram(p: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The squared norms of the rows of p, their inner products with those of z, and the squared norms of
-    these."""
-    return sq_norm(p).squeeze(-1), dot(p, z).squeeze(-1), sq_norm(z).squeeze(-1)
-
-
-def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _Placed:
-    u2, uz, z2 = gram(point, normal)
+def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _ClassPoints:
+    u2, uz, z2 = (t.squeeze(-1) for t in (sq_norm(point), dot(point, normal), sq_norm(normal)))
     own, q = bound_of(u2, pace * pace * K, distance_limit(point.dtype))
     factor = times(pace * (-K) ** 0.5 * own, sinhc(q))
     square = factor.square() * u2
     length = torch.where(z2 > 0, z2, 1.0).sqrt()
-    return _Placed(factor, square, (1 + square).sqrt(), factor * uz / length, length)
+    return _ClassPoints(factor, square, (1 + square).sqrt(), factor * uz / length, length)
 
 
 @operator
@@ -221,7 +204,7 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     """
     y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
     lean = at.length * at.along * at.factor / (1 + at.time)
-    towards = torch.addcmul(normal, lean.unsqueeze(-1), point)
+    towards = normal + lean.unsqueeze(-1) * point
     along, norms = products(y, towards)
     column = (1 + at.along.square()).sqrt() / nonzero(norms)
     scale = (1 + at.time) * at.length / (-K) ** 0.5
@@ -238,10 +221,10 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     :math:`d/\lVert m\rVert = 2h\coth h` with :math:`h = \sqrt{-K}d/2`: two products.
     """
     s, y, at = (-K) ** 0.5, seen(_flat(x), K, pace, False), _place(point, direction, K, pace)
-    # p + v has the time T + h, which is its norm, and the spatial part v + (1 + h / (1 + T)) p
+    # p + (1, v), a ray of light, has the time T + <p, v> and the spatial part v + (1 + <p, v> / (1 + T)) p
     rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
     lean = at.length * at.factor * (1 + at.along / (1 + at.time))
-    towards = torch.addcmul(direction, lean.unsqueeze(-1), point)
+    towards = direction + lean.unsqueeze(-1) * point
     scale = torch.full_like(rise, -2.0) / s
     busemann = _horospheres(y, towards, scale, scale * torch.log1p(rise), *_SEEN)
     # cosh(s d) is a Minkowski product
@@ -250,7 +233,7 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
 
 
 @operator
-def linear_forms(x: Points, weight: Tensor, *, K: Scalar, pace: float, tangent: bool = False) -> Tensor:
+def linear_forms(x: Rows, weight: Tensor, *, K: Scalar, pace: float, tangent: bool = False) -> Tensor:
     """The inner products of the coordinates on the Lorentz model, time first, with the rows of ``weight``."""
     if isinstance(x, Tensor) and pace == 1 and not tangent:
         return x @ weight.mT

@@ -17,20 +17,10 @@ from hypergraph.geometry import gyro, lorentz
 from hypergraph.geometry.gyro import Point
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.radial import RadialMap
-from hypergraph.geometry.numerics import (
-    Scalar,
-    bound,
-    bound_factor,
-    bound_length,
-    finite_dot,
-    operator,
-    radius_limit,
-    raised,
-    unit,
-)
+from hypergraph.geometry.numerics import bound, bound_factor, bound_length, finite_dot, operator, radius_limit
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import TANHC, artanhc, asinhc, safe_sqrt, tanhc
-from hypergraph.geometry.rows import dot, sq_norm, times
+from hypergraph.geometry.rows import Scalar, dot, sq_norm, times, unit
 
 
 def _inside(x: Tensor, K: Scalar) -> Point:
@@ -46,9 +36,10 @@ def project(x: Tensor, *, K: Scalar) -> Tensor:
     return times(factor, x) if isinstance(factor, Tensor) else x.clone()
 
 
+@operator
 def contains(x: Tensor, *, K: Scalar, slack: float = 0.0) -> Tensor:
     """Whether x is finite and inside the open ball, or one that is larger by ``slack``."""
-    return torch.isfinite(x).all(-1) & ((-K * sq_norm(raised(x))).squeeze(-1) < 1 + slack)
+    return torch.isfinite(x).all(-1) & ((-K * sq_norm(x)).squeeze(-1) < 1 + slack)
 
 
 @with_kernel(RadialMap(TANHC.of, TANHC.twice_slope))
@@ -145,7 +136,6 @@ def transport(x: Tensor, y: Tensor, u: Tensor, *, K: Scalar) -> Tensor:
     return gyro.rotate(q, -p, times(q.gap / p.gap, bound_length(u)), K)
 
 
-@operator
 def busemann(x: Tensor, v: Tensor, *, K: Scalar) -> Tensor:
     r""":math:`B^v(x) = \frac1s\log\frac{\lVert v - sx\rVert^2}{1 - s^2\lVert x\rVert^2}` for unit rows of v;
     a row of another length stands for its direction.

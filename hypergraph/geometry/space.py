@@ -69,27 +69,27 @@ class Curvature(nn.Module):
         return -nn.functional.softplus(self.raw) if self.learnable else self.value
 
 
-_ROOMS: Mapping[str, ModuleType] = {"_ops": lorentz, "_planes": planes, "_origin": origin}
+_FILES: Mapping[str, ModuleType] = {"_ops": lorentz, "_planes": planes, "_origin": origin}
 
 
 class _Operator:
-    """Becomes, by its name, the method of a space that calls the function of that name with the space's K: in
-    the file of its model, or in one of those that layers need, which also take its pace."""
+    """Becomes a method of the space that calls the function of the same name with the space's K: in the file
+    of its model, or in one of those that layers need, which also take the pace."""
 
-    def __init__(self, doc: str | None = None, room: str = "_ops") -> None:
-        self.doc, self.room = doc, room
+    def __init__(self, doc: str | None = None, file: str = "_ops") -> None:
+        self.doc, self.file = doc, file
 
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """As type checkers see it."""
         raise NotImplementedError
 
     def __set_name__(self, space: type[Space], name: str) -> None:
-        room, function = self.room, getattr(_ROOMS[self.room], name)
+        file, function = self.file, getattr(_FILES[self.file], name)
 
         def method(self: Space, *args: Any, **kwargs: Any) -> Any:
-            if room != "_ops":
+            if file != "_ops":
                 kwargs["pace"] = self.pace
-            found = getattr(getattr(self, room), name, None)
+            found = getattr(getattr(self, file), name, None)
             if found is None:
                 raise InputError(f"{self} has no {name}; use a space of K < 0.")
             return found(*args, K=self.K, **kwargs)
@@ -159,14 +159,14 @@ class Space(nn.Module):
     to_lorentz = _Operator("The same point on the Lorentz model of the same curvature.")
     # What layers need besides: points against many directions, and maps at the origin on logarithms. Where
     # ``tangent`` is true, x holds the logarithms of the points, which may be sparse.
-    horospheres = _Operator(room="_planes")
-    hyperplanes = _Operator(room="_planes")
-    hyperplanes_through = _Operator(room="_planes")
-    pseudo_busemann = _Operator(room="_planes")
-    linear_forms = _Operator(room="_planes")
-    shift0 = _Operator(room="_origin")
-    from_distances0 = _Operator(room="_origin")
-    bound0 = _Operator(room="_origin")
+    horospheres = _Operator(file="_planes")
+    hyperplanes = _Operator(file="_planes")
+    hyperplanes_through = _Operator(file="_planes")
+    pseudo_busemann = _Operator(file="_planes")
+    linear_forms = _Operator(file="_planes")
+    shift0 = _Operator(file="_origin")
+    from_distances0 = _Operator(file="_origin")
+    bound0 = _Operator(file="_origin")
 
     def gyro_scale(self, t: float | Tensor, x: Tensor) -> Tensor:
         """Scalar gyro multiplication, exp0(t log0(x)); t is one number a point."""

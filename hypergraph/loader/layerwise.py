@@ -57,17 +57,17 @@ def _hgcn(encoder: HGCN, features: Rows, graph: _Graph) -> Tensor:
         h = _by_rows(graph.count, partial(_transformed, encoder, partial(conv.fc, tangent=True), features, u))
         with _standing_in(conv, "fc"):
             u = graph.aggregate(h, partial(_convolved, conv, h), symmetric=conv.norm == "symmetric")
-        u = encoder.after(u, before) if i < encoder.num_layers else u
+        u = encoder.between[i](u, before) if i < encoder.num_layers else u
     assert u is not None
     return encoder.space.exp0(u)
 
 
 def _gcn(encoder: GCN, features: Rows, graph: _Graph) -> Tensor:
     u: Tensor | None = None
-    for conv, act in zip(encoder.layers, encoder.acts):
+    for conv, act, between in zip(encoder.layers, encoder.acts, encoder.between):
         before = u
         h = _by_rows(graph.count, partial(_transformed, encoder, conv.lin, features, u))
-        u = encoder.after(graph.aggregate(h, partial(_summed, conv.bias, act, h), symmetric=True), before)
+        u = between(graph.aggregate(h, partial(_summed, conv.bias, act, h), symmetric=True), before)
     assert u is not None
     for _ in range(encoder.propagate):
         u = graph.aggregate(u, partial(_summed, None, nn.Identity(), u), symmetric=True)
@@ -76,7 +76,7 @@ def _gcn(encoder: GCN, features: Rows, graph: _Graph) -> Tensor:
 
 def _transformed(encoder: Any, linear: Any, features: Rows, u: Tensor | None, nodes: Tensor) -> Tensor:
     """What the linear layer of a convolution gives for some rows: of the features in the first, of u then."""
-    return linear(encoder.first.lift(features(nodes)) if u is None else u[nodes.to(u.device)])
+    return linear(encoder.first.logarithms(features(nodes)) if u is None else u[nodes.to(u.device)])
 
 
 def _convolved(conv: Any, h: Tensor, matrix: Tensor) -> Tensor:

@@ -57,6 +57,7 @@ class Encoder(ShowsArguments):
     """
 
     layers: Any
+    between: Any
     flat = False  # a Euclidean baseline
     uses_graph = False
 
@@ -92,7 +93,7 @@ class Encoder(ShowsArguments):
         self.in_channels, self.hidden_channels, self.num_layers = in_channels, hidden_channels, num_layers
         self.fc, self.act, self.dropout, self.propagate = fc, act, dropout, propagate
         self.first = _First(self.space, in_channels, clip, feature_dropout)
-        self.between = _Between(residual, hidden_dropout) if residual or hidden_dropout else None
+        self.between = nn.ModuleList(_Between(residual, hidden_dropout) for _ in range(num_layers))
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
         if not isinstance(self.layers[0], HGCNConv):  # which has its own
@@ -119,13 +120,9 @@ class Encoder(ShowsArguments):
             raise InputError(f"{self} takes a list of {count} matrices, and no edge_weight beside it.")
         return graph
 
-    def dropped(self, u: Tensor) -> Tensor:
+    def dropped_output(self, u: Tensor) -> Tensor:
         """The output of a layer: with dropout in a baseline, where the layers themselves have none."""
         return F.dropout(u, self.dropout, self.training) if self.flat else u
-
-    def after(self, u: Tensor, before: Any) -> Tensor:
-        """What goes on to the next layer: the output u of a layer, its input added, with dropout."""
-        return u if self.between is None else self.between(u, before)
 
     def __repr__(self) -> str:
         sizes = f"{self.in_channels}, {self.hidden_channels}, num_layers={self.num_layers}"
@@ -133,7 +130,7 @@ class Encoder(ShowsArguments):
 
 
 class _Step(nn.Module):
-    """What an encoder does beside its layers, as a module, which PyG's to_hetero takes whole and copies."""
+    """A step beside the layers, as a module: PyG's to_hetero copies it whole."""
 
     def __init__(self, space: Space) -> None:
         super().__init__()
@@ -149,27 +146,27 @@ class _First(_Step):
     def __init__(self, space: Space, in_channels: int, clip: float | None, dropout: float) -> None:
         super().__init__(space)
         self.in_channels, self.clip, self.dropout = in_channels, clip, dropout
-        self.matrix, self.memo = Memo(), Memo()
+        self.matrix_memo, self.memo = Memo(), Memo()
 
     def reset_parameters(self) -> None:
-        self.matrix.clear()
+        self.matrix_memo.clear()
         self.memo.clear()
 
     def forward(self, x: Features) -> Tensor | SparseRows:
-        u = self.lift(x)
+        u = self.logarithms(x)
         if isinstance(u, Tensor):
             return F.dropout(u, self.dropout, self.training) if self.dropout else u
         if self.training and self.dropout:
             return SparseRows(u.matrix.dropout(self.dropout), u.factor)
         return u
 
-    def lift(self, x: Features) -> Tensor | SparseRows:
+    def logarithms(self, x: Features) -> Tensor | SparseRows:
         """The logarithms of the lifted features, kept while these stay the same; a sparse x stays sparse."""
         if transformed():
             return self._lifted(self._checked(x))
         sparse = isinstance(x, SparseMatrix) or x.layout != torch.strided
         if sparse:
-            x = self.matrix(lambda: self._checked(x), x.csr if isinstance(x, SparseMatrix) else x)
+            x = self.matrix_memo(lambda: self._checked(x), x.csr if isinstance(x, SparseMatrix) else x)
         K = self.space.K
         if K.requires_grad or (isinstance(x, Tensor) and x.requires_grad):
             return self._lifted(x if sparse else self._checked(x))
@@ -208,7 +205,7 @@ class _Between(nn.Module):
     def forward(self, u: Tensor, before: Any) -> Tensor:
         if self.residual and isinstance(before, Tensor) and before.size(1) == u.size(1):
             u = u + before[: len(u)]
-        return F.dropout(u, self.dropout, self.training)
+        return F.dropout(u, self.dropout, self.training) if self.dropout else u
 
 
 class _Last(_Step):
@@ -259,7 +256,7 @@ class HGCN(Encoder):
         for i, conv in enumerate(self.layers):
             given = ((u, None), matrices[i]) if matrices else (u, edge_index, edge_weight)
             out = conv(*given, tangent=True)
-            u = self.after(out, u) if i < self.num_layers else out
+            u = self.between[i](out, u) if i < self.num_layers else out
         return self.last(u)
 
 
@@ -278,8 +275,8 @@ class HNN(Encoder):
 
     def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         u = self.first(x)
-        for layer, act in zip(self.layers, self.acts):
-            u = self.after(self.space.bound0(act(self.dropped(layer(u, tangent=True)))), u)
+        for layer, act, between in zip(self.layers, self.acts, self.between):
+            u = between(self.space.bound0(act(self.dropped_output(layer(u, tangent=True)))), u)
         return self.space.exp0(u)
 
 
@@ -293,7 +290,7 @@ class MLP(HNN):
     flat = True
 
 
-class _Linear(Linear):
+class _SparseLinear(Linear):
     """PyG's linear layer, for sparse features too."""
 
     def forward(self, x: Tensor | SparseRows) -> Tensor:
@@ -324,16 +321,16 @@ class GCN(Encoder):
         super().__init__(*args, **kwargs)
         if self.fc is not None:
             raise InputError("GCN has PyG's own linear layer; leave out fc.")
-        self._graph = Memo()
+        self._memo = Memo()
 
     def init_layer(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         conv = _GCNConv(in_channels, out_channels, normalize=False, **options)
-        conv.lin = _Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+        conv.lin = _SparseLinear(in_channels, out_channels, bias=False, weight_initializer="glorot")
         return conv
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        self._graph.clear()
+        self._memo.clear()
 
     def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         if edge_index is None:
@@ -343,8 +340,8 @@ class GCN(Encoder):
             graphs: list[Any] = [(matrix, None) for matrix in matrices]
         else:
             graphs = [self._normalized(edge_index, edge_weight, u)] * (self.num_layers + self.propagate)
-        for conv, act, graph in zip(self.layers, self.acts, graphs):
-            u = self.after(act(self.dropped(conv(u, *graph))), u)
+        for conv, act, between, graph in zip(self.layers, self.acts, self.between, graphs):
+            u = between(act(self.dropped_output(conv(u, *graph))), u)
         for graph in graphs[self.num_layers :]:
             u = self.layers[-1].propagate(graph[0], x=u, edge_weight=graph[1])
         return u
@@ -359,4 +356,4 @@ class GCN(Encoder):
 
         if not isinstance(graph, Tensor) or weights_learn(graph, edge_weight) or transformed():
             return make()
-        return self._graph(make, graph, edge_weight, nodes, u.dtype)
+        return self._memo(make, graph, edge_weight, nodes, u.dtype)

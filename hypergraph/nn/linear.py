@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
 from hypergraph.errors import InputError
-from hypergraph.geometry.kernels.torch_internals import may_change_buffers
-from hypergraph.geometry.numerics import distance_limit, raised, unit, without_autocast
+from hypergraph.geometry.kernels.torch_internals import transformed
+from hypergraph.geometry.numerics import distance_limit, raised, without_autocast
+from hypergraph.geometry.rows import unit
 from hypergraph.geometry.space import Space
 from hypergraph.nn.registry import as_space
 from hypergraph.nn.shared import Directed, ShowsArguments, check_channels, check_points, check_probabilities
@@ -74,7 +75,7 @@ class Activation(nn.Module):
         return f"{type(self).__name__}({self.act}, {self.space})"
 
 
-class _Linear(ShowsArguments):
+class _FC(ShowsArguments):
     """What the layers share: a weight with DropConnect, and a gyro bias."""
 
     bias: nn.Parameter | None
@@ -102,7 +103,7 @@ class _Linear(ShowsArguments):
         for part in self.children():  # an activation may have parameters
             reset(part)
 
-    def dropped(self, weight: Tensor) -> Tensor:
+    def dropped_weight(self, weight: Tensor) -> Tensor:
         """The weight with DropConnect."""
         return F.dropout(weight, self.dropout) if self.dropout > 0 and self.training else weight
 
@@ -121,7 +122,7 @@ class _Linear(ShowsArguments):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {self.space})"
 
 
-class TangentLinear(_Linear):
+class TangentLinear(_FC):
     r"""A matrix in the tangent space at the origin, with a gyro bias.
 
     .. math::
@@ -153,10 +154,10 @@ class TangentLinear(_Linear):
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
         u = x if tangent else self.space.log0(x)
-        return self.space.shift0(u, self.bias, self.dropped(self.weight))
+        return self.space.shift0(u, self.bias, self.dropped_weight(self.weight))
 
 
-class _Directions(Directed, _Linear):
+class _Directions(Directed, _FC):
     """What PoincareFC and BFC share."""
 
     def reset_parameters(self) -> None:
@@ -183,7 +184,7 @@ class PoincareFC(_Directions):
     """
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
-        weight = self.dropped(self.weight)
+        weight = self.dropped_weight(self.weight)
         u = self.space.hyperplanes(x, weight, 2 * self.b, 2 * self.alpha_of(weight), tangent=tangent)
         return self.space.from_distances0(u, self.bias)
 
@@ -197,8 +198,8 @@ class BFC(_Directions):
     that is, the point whose signed distances to the coordinate hyperplanes are the responses.
 
     With ``init="data"`` the first batch in training (or :meth:`init_from`) centres the responses: far from
-    the origin every Busemann function is positive, so with :math:`b_k = 0` all responses are negative and a
-    ReLU that follows never wakes.
+    the origin every Busemann function is positive, so with :math:`b_k = 0` all responses are negative, and a
+    ReLU after them gives only 0.
 
     Arguments and shapes are those of :class:`TangentLinear`, and besides:
 
@@ -264,9 +265,10 @@ class BFC(_Directions):
         self.initialised.fill_(True)
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
-        if self.training and not self._initialised and 0 not in x.shape and may_change_buffers():
+        real = torch.compiler.is_compiling() or not transformed()  # and no stand-in for a batch
+        if real and self.training and not self._initialised and 0 not in x.shape:
             self.init_from(x, tangent=tangent)
-        weight = self.dropped(self.weight)
+        weight = self.dropped_weight(self.weight)
         u = self.phi(self.space.horospheres(x, weight, -self.alpha_of(weight), self.b, tangent=tangent))
         return self.space.from_distances0(u, self.bias)
 
@@ -277,7 +279,7 @@ def _sum_over_processes(total: Tensor) -> Tensor:
     return total
 
 
-class LorentzFC(_Linear):
+class LorentzFC(_FC):
     r"""The Lorentz fully connected layer of
     `Fully Hyperbolic Neural Networks <https://arxiv.org/abs/2105.14686>`_, with a gyro bias.
 
@@ -318,8 +320,8 @@ class LorentzFC(_Linear):
     @torch.no_grad()
     def reset_parameters(self) -> None:
         """Uniform in 1/sqrt(m), blind to time at first, and lambda = 10, as HyboNet's graph code does. Its
-        translation code has 0.02: there one step of Adam triples W x, and on Cora all points coincide after
-        five."""
+        translation code begins at 0.02: then one step of Adam triples W x, and on Cora all points are equal
+        after five."""
         bound = self.out_channels**-0.5
         for weight in (self.weight, self.v):
             nn.init.uniform_(weight, -bound, bound)
@@ -331,7 +333,7 @@ class LorentzFC(_Linear):
             self.bias.copy_(self.space.origin(self.out_channels))
 
     def logarithm(self, x: Any, tangent: bool) -> Tensor:
-        space, weight, v = self.space, self.dropped(self.weight), self.dropped(self.v)
+        space, weight, v = self.space, self.dropped_weight(self.weight), self.dropped_weight(self.v)
         if tangent and not isinstance(self.phi, nn.Identity):
             # phi acts on coordinates, of which it may leave none at 0
             x, tangent = space.exp0(x.dense() if isinstance(x, SparseRows) else x), False

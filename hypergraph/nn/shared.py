@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from hypergraph.errors import InputError
 from hypergraph.geometry.kernels.dispatch import eager
 from hypergraph.geometry.kernels.torch_internals import transformed
-from hypergraph.geometry.numerics import raised, unit
+from hypergraph.geometry.numerics import raised
+from hypergraph.geometry.rows import unit
 from hypergraph.geometry.space import Space
 from hypergraph.sparse import SparseMatrix, SparseRows
 

@@ -109,10 +109,10 @@ def test_sparse_features_of_any_size_are_bounded_as_dense_ones() -> None:
     x, edge_index = features(30.0), edges()
     for space in (PoincareBall(-0.5), Lorentz(-2.3)):
         encoder = make(HGCN, space)
-        lifted = encoder.first.lift(sparse(x))
+        lifted = encoder.first.logarithms(sparse(x))
         assert isinstance(lifted, SparseRows)
         weight = encoder.layers[0].fc.weight
-        torch.testing.assert_close(lifted.product(weight), encoder.first.lift(x) @ weight.T)
+        torch.testing.assert_close(lifted.product(weight), encoder.first.logarithms(x) @ weight.T)
         torch.testing.assert_close(encoder(sparse(x), edge_index), encoder(x, edge_index))
 
 
@@ -279,7 +279,7 @@ def test_the_adjacency_of_a_gcn_has_the_type_of_its_points() -> None:
     encoder, x, edge_index = GCN(FEATURES, DIM, 2), features(), edges()
     encoder.float()(x.float(), edge_index)
     kept = encoder.double()(x, edge_index)
-    encoder._graph.clear()
+    encoder._memo.clear()
     torch.testing.assert_close(kept, encoder(x, edge_index), rtol=1e-14, atol=1e-14)
 
 

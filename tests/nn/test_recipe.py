@@ -189,7 +189,7 @@ def test_dropped_entries_do_not_count_in_a_row(name: str) -> None:
     torch.manual_seed(0)
     y = layer(x)
     torch.manual_seed(0)
-    dropped = layer.dropped(layer.weight)
+    dropped = layer.dropped_weight(layer.weight)
     assert not torch.allclose(layer.alpha_of(dropped), layer.alpha)
     with torch.no_grad():
         layer.weight.copy_(dropped)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from hypergraph.geometry.kernels.torch_internals import in_disguise, transformed, without_autograd
 
 Inputs = Sequence[Any]
+Found = tuple[Any, tuple[Any, ...]] | None
 Function = TypeVar("Function", bound=Callable[..., Any])
 _PLAIN = (Tensor, nn.Parameter)
 _NUMBERS = {float, int, bool, str, type(None)}
@@ -36,13 +37,13 @@ class Kernel:
     Attributes:
         by_rows: whether the first input is a matrix of which every row is mapped for itself, so that many
             rows are mapped in blocks.
-        least: of how many numbers the first input must be; until there torch is done sooner.
+        least: the smallest size of the first input at which the kernel is the faster one.
     """
 
     by_rows = False
     least = 0
 
-    def forward(self, *inputs: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    def forward(self, *inputs: Any) -> Found:
         """The result, and what :meth:`backward` needs besides the inputs; ``None`` where the numbers need the
         definition, such as points beyond the limit."""
         raise NotImplementedError
@@ -99,8 +100,8 @@ def with_kernel(kernel: Kernel) -> Callable[[Function], Function]:
 
 
 class _ByHand(torch.autograd.Function):
-    """A kernel as autograd sees it. A second derivative, or one with a batch that does not show, is taken
-    through the definition."""
+    """A kernel as autograd sees it. A second derivative, or a hidden batch of gradients
+    (``is_grads_batched``), is taken through the definition."""
 
     @staticmethod
     def forward(ctx: Any, kernel: Kernel, definition: Callable[..., Any], *inputs: Any) -> Any:

@@ -15,20 +15,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
+from hypergraph.geometry.kernels.dispatch import Found, Inputs, Kernel
 from hypergraph.geometry.kernels.small import TINY, constant, dots, plus, scaled, sq_norms
 
-Found = tuple[Tensor, tuple[Any, ...]] | None
 
-
-def _sinh(q: float) -> tuple[float, float, float]:
+def _sinhc(q: float) -> tuple[float, float, float]:
     """sinh(r)/r, cosh(r), and the derivative by q of the first, at r = sqrt(q)."""
     r = q**0.5
     scale, cosh = (math.sinh(r) / r if r > 0 else 1.0), math.cosh(r)
     return scale, cosh, (cosh - scale) / (2 * q) if q > 1e-3 else 1 / 6 + q / 60 + q * q / 1680
 
 
-def _add(
+def _with_bias(
     w: Tensor, scale: Tensor, time: Tensor, farthest: float, b: Tensor, rate: float, limit: float
 ) -> Found:
     """The logarithms of the sums, and what their gradient needs; ``None`` for a bias beyond the limit.
@@ -36,7 +34,7 @@ def _add(
     q_b = rate * rate * torch.dot(b, b).item()
     if not q_b <= limit * limit:
         return None
-    scale_b, cosh_b, _ = _sinh(q_b)
+    scale_b, cosh_b, _ = _sinhc(q_b)
     p = scaled(b, scale_b)
     t = torch.addmv(constant(1, 0.0, b.dtype), w, b, alpha=rate * rate * scale_b)
     part = scale / plus(time, 1.0)
@@ -52,12 +50,12 @@ def _add(
     return out, (w, scale, time, farthest, p, t, part, beta, rise, square, slope, q_b, beyond)
 
 
-def _add_backward(
+def _with_bias_backward(
     q: Tensor | None, kept: Inputs, b: Tensor, rate: float, limit: float, grad: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The gradients by w and b; where the scale does not depend on w, without q."""
     w, scale, time, farthest, p, t, part, beta, rise, square, slope, q_b, beyond = kept
-    scale_b, cosh_b, scale_b_slope = _sinh(q_b)
+    scale_b, cosh_b, scale_b_slope = _sinhc(q_b)
     unit, one, grad_w = rate * rate, constant(1, 1.0, b.dtype), dots(grad, w)
     # near 0 the derivative of r/sinh(r) by cosh(r) is only rounding error, and is kept in its bounds
     inside = (rise <= math.cosh(limit) - 1).to(one.dtype) if beyond else one
@@ -98,12 +96,12 @@ class Shift(Kernel):
             return None
         sinh = r.clamp_max(limit).sinh_() if farthest > limit else r.sinh()
         time = torch.addcmul(constant(1, 1.0, w.dtype), sinh, sinh).sqrt_()
-        made = _add(w, sinh.div_(r), time, farthest, b, rate, limit)
+        made = _with_bias(w, sinh.div_(r), time, farthest, b, rate, limit)
         return made and (made[0], (q, *made[1]))
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         u, weight, b, rate, limit = inputs
-        by_w, by_b = _add_backward(kept[0], kept[1:], b, rate, limit, grads[0])
+        by_w, by_b = _with_bias_backward(kept[0], kept[1:], b, rate, limit, grads[0])
         if weight is None:
             return by_w, None, by_b, None, None
         by_u = torch.mm(by_w, weight) if needed[0] else None
@@ -124,10 +122,10 @@ class FromDistances(Kernel):
         cosh = time.max().item()
         if not cosh <= math.cosh(limit):
             return None
-        return _add(w, constant(1, 1.0, d.dtype), time, math.acosh(cosh), b, rate, limit)
+        return _with_bias(w, constant(1, 1.0, d.dtype), time, math.acosh(cosh), b, rate, limit)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (_, b, s, rate, limit), w = inputs, kept[0]
-        by_w, by_b = _add_backward(None, kept, b, rate, limit, grads[0])
+        by_w, by_b = _with_bias_backward(None, kept, b, rate, limit, grads[0])
         cosh = torch.addcmul(constant(1, 1.0, w.dtype), w, w, value=rate * rate).sqrt_()
         return by_w.mul_(cosh).mul_(s / rate), by_b, None, None, None

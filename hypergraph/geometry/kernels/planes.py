@@ -1,7 +1,7 @@
 """Signed distances of many points to many horospheres or hyperplanes.
 
-At batch x classes the time goes into fresh memory, so passes are few, are made in place, and of functions
-that need several run over blocks of points that stay in the cache.
+Most of the time goes into fresh memory for matrices of points x classes: so passes are few and in place, and
+functions that need several run over blocks of points that stay in the cache.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
+from hypergraph.geometry.kernels.dispatch import Found, Inputs, Kernel
 from hypergraph.geometry.kernels.small import TINY, constant, plus, sq_norms
 from hypergraph.geometry.radial import ASINHC
 from hypergraph.sparse import SparseRows, spmm
@@ -40,7 +40,7 @@ class Horospheres(Kernel):
 
     def forward(
         self, x: Any, weight: Tensor, scale: Tensor, offset: Tensor, view: Any, K: Any, limit: float
-    ) -> tuple[Tensor, tuple[Any, ...]] | None:
+    ) -> Found:
         if 0 in x.shape or weight.numel() == 0 or (isinstance(x, SparseRows) and x.learns()):
             return None
         if scale.dim() != 1:  # a curvature for each point
@@ -86,14 +86,15 @@ class Horospheres(Kernel):
         # by t: grad / (1 + t), times the scale; 1 + t is exp(f), and t is not kept
         by_t = torch.neg(f, out=part).exp_().mul_(grad)
         by_rise = torch.mv(by_t, scale)
-        # a direction has no gradient along itself: there go the sums of dt (t - rise) = grad - dt (1 + rise)
+        # the gradient by a direction is orthogonal to it: what is along it, the sum of by_t (t - rise) =
+        # grad - by_t (1 + rise), is taken away
         along = torch.addmv(by_offset, by_t.T, time, alpha=-1).mul_(scale).mul_(inverse).mul_(inverse)
         by_t.mul_((scale * inverse).neg_())
         by_x, towards = None, by_rise / time
         if view is not None:
             q, of_q, factor = found
             by_t.mul_(factor.unsqueeze(-1))
-            # the factor has the same sums for its gradient, over classes
+            # the gradient by a factor is the same sum, over classes
             by_factor = torch.mv(grad, scale).addcmul_(time, by_rise, value=-1).div_(of_q)
             towards.mul_(of_q)
             by_factor.addcmul_(towards, q).mul_(view.kernel.twice_slope(q, of_q))
@@ -113,7 +114,7 @@ class Horospheres(Kernel):
 class Products(Kernel):
     """:func:`hypergraph.geometry.planes.products`: the gradient of many rows is filled once."""
 
-    def forward(self, y: Any, weight: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor]] | None:
+    def forward(self, y: Any, weight: Tensor) -> Found:
         if isinstance(y, SparseRows):
             return None
         norms = torch.linalg.vector_norm(weight, dim=-1)
@@ -124,19 +125,6 @@ class Products(Kernel):
         by_weight = torch.mm(by_along.T, y)
         by_weight.addcmul_((by_norm / kept[0].clamp_min(TINY)).unsqueeze(-1), weight)
         return torch.mm(by_along, weight) if needed[0] else None, by_weight
-
-
-class Gram(Kernel):
-    """:func:`hypergraph.geometry.planes.gram`: a gradient of many rows is filled once, where autograd's own
-    rules add up four of them."""
-
-    def forward(self, p: Tensor, z: Tensor) -> tuple[tuple[Tensor, ...], tuple[()]]:
-        square = (torch.linalg.vecdot(a, b) for a, b in ((p, p), (p, z), (z, z)))
-        return tuple(square), ()
-
-    def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
-        (p, z), (by_p2, by_pz, by_z2) = inputs, (grad.unsqueeze(-1) for grad in grads)
-        return (by_pz * z).addcmul_(by_p2, p, value=2), (by_pz * p).addcmul_(by_z2, z, value=2)
 
 
 def _asinh(t: Tensor) -> Tensor:
@@ -173,7 +161,7 @@ class Tail(Kernel):
 
     def forward(
         self, y: Tensor, row: Tensor, column: Tensor, weight: Tensor, scale: Any, name: str, low: float
-    ) -> tuple[Tensor, tuple[()]] | None:
+    ) -> Found:
         if column.dim() != 1:  # a curvature for each point
             return None
         out = torch.empty_like(y)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
+from hypergraph.geometry.kernels.dispatch import Found, Inputs, Kernel
 from hypergraph.geometry.kernels.small import TINY, constant, dots, scaled, sq_norms
 
 Value = Callable[[Tensor], Tensor]
@@ -42,7 +42,7 @@ class Radial(Kernel):
         return self.value(r).div_(r)
 
     def twice_slope(self, q: Tensor, f: Tensor) -> Tensor:
-        """Twice the derivative of f by q; near 0 mere rounding."""
+        """Twice the derivative of f by q; near 0 it is only rounding error."""
         return self.numerator(q, f).div_(q.clamp_min(TINY))
 
     def slope(self, q: Tensor, f: Tensor) -> Tensor:
@@ -84,13 +84,13 @@ class RadialMap(Kernel):
         f = self.of(q)
         return q, f, scaled(f, (-K) ** 0.5) if self.to_unit else f
 
-    def forward(self, u: Tensor, K: Any, limit: float) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+    def forward(self, u: Tensor, K: Any, limit: float) -> Found:
         found = self.numbers(u, K, limit)
         return None if found is None else (found[2].unsqueeze(-1) * u, found)
 
     def backward(self, inputs: Inputs, kept: Inputs, needed: Sequence[bool], *grads: Tensor) -> Inputs:
         (u, K, _), (q, f, factor), (by_y,) = inputs, kept, grads
-        # what is mere rounding near 0 is multiplied by u twice
+        # near 0 the slope is only rounding error, and u, which is small too, multiplies it twice
         along = dots(by_y, u).mul_(self.twice_slope(q, f))
         along = scaled(along, (-K) ** 0.5) if self.to_unit else along
         return (factor.unsqueeze(-1) * by_y).addcmul_(along.unsqueeze(-1), u, value=-K), None, None

@@ -1,7 +1,7 @@
 """Distances between whole points of the Lorentz model, inside the limit and at a fixed curvature.
 
-Autograd's rule for the spatial part, a slice, fills a whole tensor with zeros, and its rule for a product by
-a row scalar takes another reduction: with them these operators spend their time in fresh memory.
+For the spatial part, a slice, autograd would fill a whole tensor with zeros, and it sums once more for the
+factor of each row: most of the time would go into fresh memory.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hypergraph.geometry.kernels.dispatch import Inputs, Kernel
-
-Found = tuple[Tensor, tuple[Tensor, ...]] | None
+from hypergraph.geometry.kernels.dispatch import Found, Inputs, Kernel
 
 
 def _over(grad: Tensor, r: Tensor) -> Tensor:

@@ -25,11 +25,6 @@ def transformed() -> bool:
     )
 
 
-def may_change_buffers() -> bool:
-    """Whether a module may initialise itself by what it sees: not by stand-ins of torch.func or a tracer."""
-    return torch.compiler.is_compiling() or not transformed()
-
-
 def in_disguise(x: Tensor) -> bool:
     """Whether x has a batch dimension that does not show, as gradients of ``is_grads_batched=True`` have, or
     stands for zeros that have no memory."""
