@@ -18,14 +18,7 @@ from hypergraph.geometry import gyro, numerics
 from hypergraph.geometry.gyro import Point
 from hypergraph.geometry.kernels.dispatch import with_kernel
 from hypergraph.geometry.kernels.sheet import SheetDist, SheetDist0
-from hypergraph.geometry.numerics import (
-    bound,
-    bound_length,
-    distance_limit,
-    finite_dot,
-    operator,
-    radius_limit,
-)
+from hypergraph.geometry.numerics import bound, bound_length, distance_limit, finite_dot, operator
 from hypergraph.geometry.planes import horospheres
 from hypergraph.geometry.radial import asinhc, safe_sqrt, sinhc
 from hypergraph.geometry.rows import Scalar, dot, sq_norm, times, unit
@@ -255,7 +248,7 @@ def to_lorentz(x: Tensor, *, K: Scalar) -> Tensor:
 def to_poincare(x: Tensor, *, K: Scalar) -> Tensor:
     r"""The isometry to the ball: :math:`x_s / (1 + s x_t)`."""
     ball = _inside(x, K).ball.vector
-    return times(bound(ball, K, radius_limit(x.dtype))[0], ball)
+    return times(bound(ball, K, numerics.radius_limit(x.dtype))[0], ball)
 
 
 @operator

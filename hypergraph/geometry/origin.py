@@ -70,7 +70,7 @@ def shift0(
         w, weight = product(w, weight), None
     if b is None:
         return bound0(w, K=K, pace=pace)
-    assert isinstance(w, Tensor)
+    w = w.dense() if isinstance(w, SparseRows) else w
     return _shift(w, weight, b, pace * (-K) ** 0.5, distance_limit(w.dtype))
 
 
