@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from hypergraph.cli.app import app
-from hypergraph.cli.options import DATA_FOLDER, JSON
+from hypergraph.cli.options import JSON
 from hypergraph.cli.output import print_json, print_table
 from hypergraph.errors import InputError
 
@@ -21,7 +21,10 @@ PREDICTIONS = typer.Option(
     help="The file to write: .csv, .tsv, .json, .parquet or .npz; - is standard output.",
 )
 OTHER = typer.Option(None, "--dataset", help="Another graph with the same features, also with new nodes.")
-PAIRS = typer.Option(None, "--pairs", help="A file of pairs of nodes; of link-pred.")
+MOVED = typer.Option(None, "--data", help="A folder with the raw files, where that is elsewhere now.")
+PAIRS = typer.Option(
+    None, "--pairs", help="Write the probability of an edge for each pair in this file (runs of link-pred)."
+)
 
 
 @app.command()
@@ -45,13 +48,17 @@ def predict(
     run: Path = RUN,
     out: Path = PREDICTIONS,
     dataset: str | None = OTHER,
-    data: str | None = DATA_FOLDER,
+    data: str | None = MOVED,
     pairs: Path | None = PAIRS,
     top_links: int | None = typer.Option(
-        None, help="The likeliest new neighbours of each node, so many; of link-pred."
+        None, metavar="N", help="Write the N likeliest new neighbours of each node (runs of link-pred)."
     ),
-    embedding: bool = typer.Option(False, "--embedding", help="The points of the nodes instead."),
-    seed: int | None = typer.Option(None, help="Whose model; by default the best on validation."),
+    embedding: bool = typer.Option(
+        False, "--embedding", help="Write the points of the nodes in place of predictions."
+    ),
+    seed: int | None = typer.Option(
+        None, help="The seed whose model predicts; by default the best on validation."
+    ),
     json: bool = JSON,
 ) -> None:
     """Load the model of a run and write what it predicts: of all nodes, of another graph, of pairs."""

@@ -212,13 +212,16 @@ def _resume(
 
     if config is not None or out is not None:
         raise InputError("A run is resumed with its own settings and folder: leave out --config and --out.")
-    folder = Run.open(path)
+    given = portable(given)
+    source = given.pop("data", None)  # it says where the data are, and changes no result
+    folder = Run.open(path, source)
     if folder.config.task != cls.task:
         raise InputError(f"{path}: a run of {folder.config.task}, not of {cls.task}.")
-    folder.check_given({k: v for k, v in portable(given).items() if (k, v) != ("device", "auto")})
+    folder.check_given({k: v for k, v in given.items() if (k, v) != ("device", "auto")})
     if distributed.launched():
-        return distributed.run(path, None, say)
-    return runner.resume(path, data=_prepare(folder.config, graph), jobs=jobs, backend=backend, say=say)
+        return distributed.run(path, None, say, source)
+    prepared = _prepare(folder.config, graph)
+    return runner.resume(path, data=prepared, source=source, jobs=jobs, backend=backend, say=say)
 
 
 def _prepare(settings: Config, graph: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hypergraph.errors import InputError, short
 from hypergraph.nn.registry import HEADS
@@ -61,6 +62,14 @@ class GenomeConfig(ClassifyConfig):
         least=1,
         most=10**6,
     )
+
+    @classmethod
+    def idle(cls, values: Mapping[str, Any], name: str) -> str | None:
+        if name == "length" and values["dataset"] == "simulated":
+            return (
+                "The simulated sequences have one length already; leave out length, or name another dataset."
+            )
+        return super().idle(values, name)
 
 
 @dataclass(frozen=True, kw_only=True)

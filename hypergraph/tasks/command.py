@@ -136,7 +136,7 @@ def _print_config(task: str, typed: dict[str, Any], config: str | None, resume: 
     from hypergraph.tasks.run import Run
 
     if resume:
-        settings = Run.open(Path(resume)).config
+        settings = Run.open(Path(resume), typed.get("data")).loading
     else:
         settings = settle(KINDS[task].load_config(), typed, config)
         if getattr(settings, "split", "") is None:  # it depends on what is in the graph

@@ -68,6 +68,11 @@ class Config:
     def __post_init__(self) -> None:
         check_fields(self)
 
+    @classmethod
+    def idle(cls, values: Mapping[str, Any], name: str) -> str | None:
+        """Why a setting has no effect beside all the others, in a sentence; ``None`` where it has one."""
+        return idle(cls.chosen, cls.curved, values, name)
+
     @property
     def all_seeds(self) -> range:
         """The seeds of the run."""
@@ -324,7 +329,7 @@ def idle_settings(config: Config, given: Mapping[str, Any], **instead: Any) -> d
     """
     values = {**vars(config), **instead}
     names = [name for name, value in given.items() if value is not None]
-    said = {name: idle(config.chosen, config.curved, values, name) for name in names}
+    said = {name: config.idle(values, name) for name in names}
     return {name: why for name, why in said.items() if why is not None}
 
 

@@ -46,8 +46,16 @@ def speaks_for_all(error: InputError) -> bool:
     return launched() and os.environ.get("RANK", "0") != "0" and not isinstance(error, TrainingStopped)
 
 
-def run(chosen: Config | Path, out: Path | None, say: Callable[[str], None]) -> Result | None:
+def run(
+    chosen: Config | Path, out: Path | None, say: Callable[[str], None], source: str | None = None
+) -> Result | None:
     """Train the seeds of a new run (a configuration) or of an old one (its folder), one after the other.
+
+    Args:
+        chosen: The configuration or the folder.
+        out: The folder of a new run.
+        say: Told in words what matters.
+        source: The folder of raw files of an old run, where that is elsewhere now.
 
     Returns:
         In the first process the result, in the others ``None``.
@@ -63,16 +71,16 @@ def run(chosen: Config | Path, out: Path | None, say: Callable[[str], None]) -> 
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl" if cuda else "gloo")
     try:
-        config = Run.open(chosen).config if isinstance(chosen, Path) else chosen
+        config = Run.open(chosen, source).loading if isinstance(chosen, Path) else chosen
         runner.check_device(config.device)
         task = KINDS[config.task].load_task()
         data = _together(lambda: task.load(config))
         if dist.get_rank() == 0:
-            return _lead(chosen, task.fingerprint(data), data, out, say)
+            return _lead(chosen, task.fingerprint(data), data, out, say, source)
         told: list[Any] = [None, None]
         dist.broadcast_object_list(told)
         if told[0] is not None:  # else the first process says what is wrong
-            _train_along(Run.open(told[0]), told[1], data)
+            _train_along(Run.open(told[0], source), told[1], data)
         return None
     except RuntimeError as error:  # torch has no class of its own for it
         if not any(sign in str(error).lower() for sign in _SEVERED):
@@ -102,7 +110,12 @@ def _together(load: Callable[[], Any]) -> Any:
 
 
 def _lead(
-    chosen: Config | Path, sha256: str, data: Any, out: Path | None, say: Callable[[str], None]
+    chosen: Config | Path,
+    sha256: str,
+    data: Any,
+    out: Path | None,
+    say: Callable[[str], None],
+    source: str | None,
 ) -> Result:
     """What the first process does: it alone holds the folder, and tells the others what to train."""
     import torch.distributed as dist
@@ -115,7 +128,7 @@ def _lead(
     with ExitStack() as held:
         try:
             if isinstance(chosen, Path):
-                folder = Run.open(chosen)
+                folder = Run.open(chosen, source)
                 folder.check_data(sha256)
                 if runner.finished(folder):
                     return Result.read(chosen)

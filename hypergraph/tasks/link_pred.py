@@ -253,6 +253,6 @@ def _begin_near(encoder: Any, data: GraphData, dtype: str) -> None:
     count = min(data.x.shape[0], _LOOK)
     rows = data.rows(torch.arange(count)).to(getattr(torch, dtype))
     space = encoder.space
-    points = space.exp0(layer(encoder.first.lift(rows), tangent=True))
+    points = space.exp0(layer(encoder.first.logarithms(rows), tangent=True))
     distance = space.dist0(points).square().mean().sqrt()
     layer.weight.div_(distance.clamp_min(1))

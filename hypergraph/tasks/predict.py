@@ -37,14 +37,14 @@ def load_task(
         path: The run folder.
         seed: Whose model; by default the one at the top of the folder, best on validation.
         graph: Another graph, in any form that :func:`hypergraph.datasets.load_graph` takes.
-        data: A folder of raw files, for ``graph``.
+        data: A folder of raw files, of ``graph`` or of the run's own data, where that is elsewhere now.
         own: The run's own graph, where it was made in Python from one.
         say: Told in words what matters.
     """
     from hypergraph.tasks import checkpoint
     from hypergraph.tasks.runner import alone
 
-    run = Run.open(path)
+    run = Run.open(path, None if data is None else os.fspath(data))
     config = run.config
     if seed is not None and seed not in config.all_seeds:
         raise InputError(f"{path}: no seed {seed}; it has {', '.join(map(str, config.all_seeds))}.")
@@ -59,7 +59,7 @@ def load_task(
         run.check_owner(owner, state["owner"], source)
     cls: Any = KINDS[config.task].load_task()
     if graph is None:
-        loaded = _own(cls, config, own)
+        loaded = _own(cls, run.loading, own)
         run.check_data(cls.fingerprint(loaded))
     else:
         loaded = _fitted(cls, run, owner, graph, data, say)
@@ -80,6 +80,8 @@ def _own(cls: Any, config: Any, graph: Any) -> Any:
         if Path(config.dataset).exists():
             raise
         hint = "A run that was made in Python from a graph needs it again: load_run(folder, data=graph)."
+        if config.data is not None:
+            hint = "If the folder with the raw files is elsewhere now, name it with --data."
         raise InputError(f"{error} {hint}") from error
 
 
@@ -122,7 +124,7 @@ def predictions(
         path: The run folder.
         seed: Whose model; by default the best on validation.
         dataset: Another graph; by default the run's own.
-        data: A folder of raw files, for ``dataset``.
+        data: A folder of raw files, of ``dataset`` or of the run's own data, where that is elsewhere now.
         pairs: A file of pairs of nodes, whose probability of being an edge is wanted.
         top_links: The number of likeliest new neighbours wanted for each node.
         embedding: Whether the points are wanted instead.

@@ -52,10 +52,16 @@ class Run:
     data_sha256: str
     lock: int | None = None  # the descriptor, while the folder is held
     processes: int | None = None  # that share its batches; unknown of runs of earlier versions
+    source: str | None = None  # the folder of raw files, where that is elsewhere than the configuration says
 
     @property
     def kind(self) -> Kind:
         return KINDS[self.config.task]
+
+    @property
+    def loading(self) -> Config:
+        """The configuration to load the data with."""
+        return self.config if self.source is None else replace(self.config, data=self.source)
 
     @classmethod
     @contextmanager
@@ -85,8 +91,8 @@ class Run:
             yield cls(path, config, data_sha256, descriptor, processes())
 
     @classmethod
-    def open(cls, path: Path) -> Run:
-        """A run that was made before."""
+    def open(cls, path: Path, data: str | None = None) -> Run:
+        """A run that was made before; ``data`` is the folder of raw files, where that is elsewhere now."""
         file = path / "config.toml"
         if not file.is_file():
             raise InputError(f"{path}: not a run folder, there is no config.toml in it.")
@@ -98,7 +104,7 @@ class Run:
             config = KINDS[document["task"]].load_config()
             settings = config(**fit(config, read_settings(config, file)))
             known = fit(cls, {"processes": document["processes"]} if "processes" in document else {})
-            return cls(path, settings, str(document["data"]["sha256"]), **known)
+            return cls(path, settings, str(document["data"]["sha256"]), source=data, **known)
 
     @contextmanager
     def hold(self, patience: float = 10.0) -> Iterator[Run]:

@@ -63,16 +63,24 @@ def resume(
     path: Path,
     *,
     data: Any = None,
+    source: str | None = None,
     jobs: int | None = None,
     backend: str = "local",
     say: Say = lambda text: None,
 ) -> Result:
-    """Continue a run that was interrupted, to the numbers of an uninterrupted one."""
+    """Continue a run that was interrupted, to the numbers of an uninterrupted one.
+
+    Args:
+        path: The run folder.
+        source: The folder of raw files, where that is elsewhere now.
+
+    The other arguments are those of :func:`run`.
+    """
     check_backend(backend)
-    folder = Run.open(path)
+    folder = Run.open(path, source)
     check_device(folder.config.device)
     task = KINDS[folder.config.task].load_task()
-    loaded = task.load(folder.config) if data is None else data
+    loaded = task.load(folder.loading) if data is None else data
     folder.check_data(task.fingerprint(loaded))
     if finished(folder):
         return Result.read(path)
@@ -280,7 +288,7 @@ def _side_by_side(
     errors = []
     with executor(backend, jobs, threads=config.threads, gpus=gpus, lock=folder.lock) as running:
         path = str(folder.path.absolute())
-        futures = {running.submit(train_seed, path, seed): seed for seed in seeds}
+        futures = {running.submit(train_seed, path, seed, folder.source): seed for seed in seeds}
         for future in as_done(running, futures, heard):
             try:
                 future.result()
@@ -291,8 +299,14 @@ def _side_by_side(
         raise InputError(" ".join(errors))
 
 
-def train_seed(path: str, seed: int) -> None:
-    """Train one seed of a run folder, in a process that may know nothing of it yet."""
+def train_seed(path: str, seed: int, source: str | None) -> None:
+    """Train one seed of a run folder, in a process that may know nothing of it yet.
+
+    Args:
+        path: The run folder.
+        seed: The seed.
+        source: The folder of raw files, where that is elsewhere now.
+    """
     told = 0.0
 
     def report(fraction: float, note: str) -> None:
@@ -302,17 +316,17 @@ def train_seed(path: str, seed: int) -> None:
             tell(seed, fraction, note)
 
     try:
-        folder, data = _opened(path, (Path(path) / "config.toml").stat().st_mtime_ns)
+        folder, data = _opened(path, (Path(path) / "config.toml").stat().st_mtime_ns, source)
         run_seed(folder, seed, data, report)
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror}.") from error
 
 
 @functools.lru_cache(maxsize=1)
-def _opened(path: str, changed: int) -> tuple[Run, Any]:
+def _opened(path: str, changed: int, source: str | None) -> tuple[Run, Any]:
     """A run folder and its data, for several seeds in one process."""
-    folder = Run.open(Path(path))
+    folder = Run.open(Path(path), source)
     task = folder.kind.load_task()
-    data = task.load(folder.config)
+    data = task.load(folder.loading)
     folder.check_data(task.fingerprint(data))  # it may have changed since the run began
     return folder, data

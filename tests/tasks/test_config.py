@@ -151,6 +151,7 @@ def test_dropout_is_a_setting_of_graph_tasks() -> None:
         ("node-clf", {"head": "mlr", "K": -0.5}, "The head mlr is Euclidean and takes no K"),
         ("node-clf", {"encoder": "hnn", "propagate": 1}, "hnn takes no propagate; .* the encoder hgcn."),
         ("node-clf", {"encoder": "mlp", "head": "mlr", "propagate": 1}, "mlp takes no propagate; .* gcn."),
+        ("genome", {"length": 20}, "simulated sequences have one length already; leave out length"),
         ("image", {"head": "mlr", "clip": 2.0}, "The head mlr is Euclidean and takes no clip"),
     ],
 )
@@ -158,7 +159,7 @@ def test_what_is_typed_and_does_nothing_is_refused(
     task: str, given: dict[str, object], text: str, tmp_path: Path
 ) -> None:
     cls = KINDS[task].load_config()
-    dataset = {} if task == "image" else {"dataset": "cora"}
+    dataset = {} if task in ("image", "genome") else {"dataset": "cora"}
     with pytest.raises(InputError, match=text):
         settle(cls, {**dataset, **given})
     if given.get("propagate"):  # fails when the encoder is made: refused wherever it comes from

@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 import hypergraph
 from hypergraph.errors import InputError
 from hypergraph.nn.registry import FCS, HEADS
-from hypergraph.tasks import checkpoint, link_prediction, node_classification
+from hypergraph.tasks import checkpoint, genome_classification, link_prediction, node_classification
 from hypergraph.tasks.compare import compare
 from hypergraph.tasks.predict import predict
 from hypergraph.tasks.result import Result
@@ -172,6 +172,32 @@ def test_dataset_changed_under_the_run(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is not the one this run was made with"):
             action()
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.usefixtures("no_plot")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_folder_of_data_that_moved(tmp_path: Path, jobs: int) -> None:
+    """The run names the folder that it was made with; --data says where that is now."""
+    here, new = tmp_path / "here", tmp_path / "new"
+    (here / "small").mkdir(parents=True)
+    for part, size in (("train", 40), ("dev", 8), ("test", 8)):
+        rows = [f"{'CA'[number % 2] * 6}GT,{number % 2}" for number in range(size)]
+        (here / "small" / f"{part}.csv").write_text("\n".join(["sequence,label", *rows]) + "\n")
+    run = tmp_path / "run"
+    whole = genome_classification("small", data=str(here), seeds=2, epochs=1, batch=20, jobs=1, out=run)
+    here.rename(new)
+    with pytest.raises(InputError, match="small: neither 'simulated' nor .* name it with --data"):
+        predict(run, tmp_path / "out.csv")
+    assert predict(run, tmp_path / "out.csv", data=str(new)) == 8
+    for seed in (0, 1):
+        shutil.rmtree(run / "seeds" / str(seed))
+    (run / "result.json").unlink()
+    resumed = genome_classification(resume=run, data=str(new), jobs=jobs)
+    assert numbers(resumed) == numbers(whole) and resumed.config == whole.config
+    assert describe(run)["damaged"] == []
+    (new / "small" / "dev.csv").write_text((new / "small" / "train.csv").read_text())
+    with pytest.raises(InputError, match="is not the one this run was made with"):
+        predict(run, tmp_path / "out.csv", data=str(new))
 
 
 @pytest.mark.usefixtures("no_plot")
