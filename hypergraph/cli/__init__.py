@@ -32,14 +32,14 @@ def main() -> None:
     """Run the command line: a mistake in what was given is one sentence on standard error and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
-    # torch-geometric compiles a class when it is imported, of which torch tells every user.
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ± gets a ? instead
+    # Importing torch-geometric makes torch warn every user of something that only its authors can change.
     warnings.filterwarnings("ignore", ".torch.jit.script. is deprecated")
     start_quickly()
     try:
         code = app(prog_name="hypergraph", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has seen enough, as in `hypergraph heads | head`
+    except BrokenPipeError:  # the reader closed the pipe, as in `hypergraph heads | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except Exception as error:

@@ -25,7 +25,7 @@ DATASET = typer.Option(
 JOBS = typer.Option(
     None,
     "--jobs",
-    help="Seeds that run side by side; the numbers do not depend on it.",
+    help="Seeds that run side by side; the results do not depend on it.",
     rich_help_panel=RUN_GROUP,
 )
 BACKEND = typer.Option(
@@ -41,7 +41,7 @@ JSON = typer.Option(
     rich_help_panel=RUN_GROUP,
 )
 
-# What a run is told besides its settings: none of it has a say in the numbers.
+# How a run is carried out: none of these options changes the results.
 HOW: Mapping[str, tuple[Any, Any]] = {
     "config": (
         str | None,

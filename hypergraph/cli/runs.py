@@ -21,7 +21,11 @@ PREDICTIONS = typer.Option(
     help="The file to write: .csv, .tsv, .json, .parquet or .npz; - is standard output.",
 )
 OTHER = typer.Option(None, "--dataset", help="Another graph with the same features, also with new nodes.")
-MOVED = typer.Option(None, "--data", help="A folder with the raw files, where that is elsewhere now.")
+MOVED = typer.Option(
+    None,
+    "--data",
+    help="The folder with the raw files of --dataset; of the run itself where they have moved.",
+)
 PAIRS = typer.Option(
     None, "--pairs", help="Write the probability of an edge for each pair in this file (runs of link-pred)."
 )

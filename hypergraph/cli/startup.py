@@ -1,7 +1,8 @@
 """A quick start: torch and PyG import much that no command uses.
 
-PyG imports torch's compiler, numba and all of its datasets, and torch's optimisers import the compiler to
-step out of its way: half of what a short command would take. Here they wait until they are used.
+PyG imports torch's compiler, numba and all of its datasets, and torch's optimisers import the compiler only
+to tell it to leave them alone: half of the time of a short command. Here these imports wait until they are
+used.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _LARGE = ("torch", "torch_geometric")
 
 
 def start_quickly() -> None:
-    """For the process of a command alone, since it concerns every import in it."""
+    """Delay heavy imports. It changes every import of the process, so only the command line calls it."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
@@ -52,7 +53,7 @@ class _Wrapped(Loader):
 
 
 class _Uncollected(_Wrapped):
-    """Looks for no garbage meanwhile: a million objects are made, and none is thrown away."""
+    """Stops the garbage collector during the import: a million objects are made, and all of them stay."""
 
     def exec_module(self, module: ModuleType) -> None:
         enabled = gc.isenabled()
@@ -76,7 +77,7 @@ class _Later(_Wrapped):
 
 class _Waiting(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        # Tracebacks and pickles look at special names of every module, and need none of this one.
+        # Tracebacks and pickles ask every module for special names: that must not load this one.
         if name.startswith("__") and name != "__path__":
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         spec = self.__spec__
@@ -90,7 +91,10 @@ class _Waiting(ModuleType):
 
 
 def _stand_aside(module: ModuleType) -> None:
-    """What optimisers ask of the compiler, while nothing is compiled: to let a function alone."""
+    """Give an empty compiler module the two functions that optimisers call when they are imported.
+
+    Nothing is compiled yet, so both do nothing.
+    """
     untouched: list[Callable[..., Any]] = []
 
     def disable(function: Callable[..., Any], *how: Any, **more: Any) -> Callable[..., Any]:
@@ -98,7 +102,7 @@ def _stand_aside(module: ModuleType) -> None:
         return function
 
     def forget() -> None:
-        for function in untouched:  # torch keeps the answer there
+        for function in untouched:  # torch keeps what was answered in this attribute
             vars(function).pop("__dynamo_disable", None)
 
     vars(module).update(disable=disable, graph_break=lambda *how, **more: None, _undo=[forget])

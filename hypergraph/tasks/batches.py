@@ -36,7 +36,7 @@ def check(config: GraphConfig, name: str, count: int) -> None:
 
 
 class Batches:
-    """The batches of one seed; they follow from the seed and the epoch alone.
+    """The batches of one seed; they depend on the seed and the epoch alone.
 
     Args:
         config: The configuration.
@@ -60,29 +60,30 @@ class Batches:
 
         Args:
             epoch: Its number.
-            train: Takes a step on what of a batch is for this process, with its loss times a factor, and
-                gives the product. Gradients are averaged over processes: the factors make that the mean
-                over the batch.
+            train: Takes one step on this process's share of a batch, with the loss times a factor, and gives
+                that product. Gradients are averaged over processes; with the factors the average is the mean
+                over the whole batch.
         """
         self.sampler.epoch = epoch
         if processes() > 1:
-            # Dropout draws more in a process whose share is larger, and a checkpoint holds one generator.
+            # The checkpoint holds the generator of one process alone, and shares of different sizes draw a
+            # different number of random values for dropout: so all begin each epoch from this seed.
             torch.manual_seed((self.seed + (epoch << 32)) % 2**63)
         total = 0.0
         for index in self.sampler.shuffled(self.count).split(self.config.batch_size):
-            # of a rest with less than one for each, all take all, which comes to the same
+            # A last batch with fewer nodes than processes is not shared out: every process trains all of it.
             mine = share(index) if len(index) >= processes() else index
             factor = len(mine) * processes() / len(index) if mine is not index else 1.0
             total += train(mine, factor) * len(index)
         return mean_over_processes(total / self.count)
 
     def around(self, nodes: Tensor) -> tuple[Tensor, list[SparseMatrix]]:
-        """The features of what is drawn around some nodes, and what the layers aggregate with.
+        """The features of some nodes and of the neighbours drawn for them, and one matrix for each layer.
 
-        Through the layers, what is around is gone: the encoder gives points of the nodes alone.
+        Each layer needs fewer nodes than the one before: the encoder returns the points of ``nodes`` alone.
         """
         found = self.sampler.sample_from_nodes(NodeSamplerInput(None, nodes))
-        # an encoder without a choice of norm has that of GCN
+        # an encoder that has no choice of norm weighs messages as GCN does
         chooses = "norm" in ENCODERS[self.config.encoder].takes
         symmetric = not chooses or self.config.norm == "symmetric"
         made = blocks(found, self.pointer, self.degree, self.data.edge_weight, symmetric=symmetric)
@@ -103,5 +104,5 @@ class Batches:
 
     @staticmethod
     def by_rows(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-        """``function(rows)`` in blocks: what it needs on the way does not grow with their number."""
+        """``function(rows)`` in blocks, so that the memory it needs does not grow with the number of rows."""
         return torch.cat([function(part) for part in rows.split(ROWS)])

@@ -27,8 +27,8 @@ def save(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
     # Modules may share a tensor (a space held by two layers), which safetensors refuses: hence the clones.
     whole = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     plain = json.dumps(state)
-    # One entry, because safetensors writes several in any order, and equal runs have equal files. As bytes,
-    # because its own writing to a file has a temporary one that a kill leaves behind.
+    # One entry of metadata: safetensors writes several in any order, and equal runs must have equal files.
+    # Bytes and not a file: its own function writes a temporary file, which a kill leaves behind.
     atomic_write_bytes(path, serialize(whole, {"sealed": f"{_digest(whole, plain)} {plain}"}))
 
 

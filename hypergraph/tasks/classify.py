@@ -45,7 +45,7 @@ class FeatureClassifier(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The points, and their logits."""
         features = self.features(x)
-        # Autocast is for the network: the geometry takes and keeps float32.
+        # Autocast is for the network: the geometry stays in float32.
         with torch.autocast(x.device.type, enabled=False):
             z = self.space.lift(features.to(self.head.weight.dtype), self.clip)
             return z, self.head(z)
@@ -87,7 +87,7 @@ class Classify(ABC):
         self.model.train()
         labels, total, seen = self.parts["train"], 0.0, 0
         for index in torch.randperm(len(labels)).split(self.config.batch):
-            if len(index) >= 2 * processes():  # batch norm needs two
+            if len(index) >= 2 * processes():  # batch norm needs two examples in each process
                 total += self.train_batch(index) * len(index)
                 seen += len(index)
         return mean_over_processes(total / seen)
@@ -97,7 +97,7 @@ class Classify(ABC):
         _, logits = self.network(self.examples("train", index, augment=True))
         mine = share(index)
         loss = F.cross_entropy(logits, self.parts["train"][mine].to(logits.device))
-        # Gradients are averaged over processes: weights make that the mean over examples.
+        # Gradients are averaged over processes; with this weight the average is the mean over examples.
         return step(loss * (len(mine) * processes() / len(index)), self.model, self.optimizer)
 
     @torch.no_grad()
@@ -114,7 +114,7 @@ class Classify(ABC):
         return self.measure(logits.argmax(1), label) | {"loss": F.cross_entropy(logits, label).item()}
 
     def measure(self, predicted: Tensor, label: Tensor) -> dict[str, float]:
-        """What is measured of predictions; the loss comes by itself."""
+        """The metrics of predictions; :meth:`scores` adds the loss."""
         return {"accuracy": metrics.accuracy(predicted, label)}
 
     def evaluate(self) -> dict[str, float]:
@@ -151,19 +151,19 @@ class Classify(ABC):
 
 
 def confusion(predicted: Tensor, label: Tensor, num_classes: int) -> dict[str, Any]:
-    """The confusion matrix of the test part for ``result.json``; nothing where it would fill that."""
+    """The confusion matrix of the test part for ``result.json``; none where many classes make it large."""
     if num_classes > MOST_CLASSES:
         return {}
     return {"confusion": metrics.confusion(predicted, label, num_classes).tolist()}
 
 
 def parallel(model: nn.Module) -> nn.Module:
-    """The model as it is trained: with gradients averaged over processes, where there are several."""
+    """The model to train: where there are several processes, gradients are averaged over them."""
     return DistributedDataParallel(model) if dist.is_initialized() else model
 
 
 def mean_over_processes(value: float) -> float:
-    """The mean of what every process has."""
+    """The mean of a number over the processes."""
     if not dist.is_initialized():
         return value
     total = torch.tensor(value, dtype=torch.float64)
@@ -172,7 +172,7 @@ def mean_over_processes(value: float) -> float:
 
 
 def share(index: Tensor) -> Tensor:
-    """What of a batch is for this process."""
+    """The part of a batch that this process trains."""
     return index[dist.get_rank() :: dist.get_world_size()] if dist.is_initialized() else index
 
 

@@ -22,8 +22,10 @@ class ClassifyConfig(Config):
 
     head: str = option("bmlr-p", "The head (see `hypergraph heads`).", group=MODEL, choices=HEADS)
     batch: int = option(100, "Examples in a batch, over all processes.", least=2, most=MOST)
-    milestones: str = option("", "Epochs after which the learning rate falls, such as 60,85.")
-    gamma: float = option(0.1, "What it is multiplied by then.", above=0, most=1)
+    milestones: str = option(
+        "", "Epochs after which the learning rate is multiplied by gamma, such as 60,85."
+    )
+    gamma: float = option(0.1, "At each milestone the learning rate is multiplied by this.", above=0, most=1)
     split_seed: int = option(
         0, "The seed of the split of data that comes in one piece.", group=DATA, least=0, most=MOST_SEED
     )
@@ -57,7 +59,8 @@ class GenomeConfig(ClassifyConfig):
     )
     length: int | None = option(
         None,
-        "Letters of a sequence: others are cut, or filled with N; by default the longest that is trained on.",
+        "The length of every sequence: longer ones are cut, shorter ones filled with N; by default that "
+        "of the longest training sequence.",
         group=DATA,
         least=1,
         most=10**6,
@@ -98,7 +101,7 @@ class ImageConfig(ClassifyConfig):
         0, "Pixels of zeros around an image before it is cropped.", group=DATA, least=0, most=256
     )
     flip: bool = option(True, "Mirror half of the images.", group=DATA)
-    momentum: float = option(0.9, "Nesterov's, of SGD.", least=0, below=1)
+    momentum: float = option(0.9, "Nesterov momentum of the optimiser SGD; 0: none.", least=0, below=1)
     precision: str = option(
         "float32",
         "bfloat16 runs the network under autocast; the geometry stays in float32.",

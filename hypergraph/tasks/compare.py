@@ -15,7 +15,7 @@ from hypergraph.tasks.statistics import paired_runs
 if TYPE_CHECKING:
     from rich.table import Table
 
-# Settings that have their own column, or no say in the numbers.
+# Settings that have a column of their own, or do not change the results.
 _SHOWN = ("dataset", "data", "seeds", "seed", "threads", "device")
 
 

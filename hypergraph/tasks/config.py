@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from hypergraph.datasets.names import DATASETS, LINK_SPLITS, NODE_SPLITS, may_have_masks
 from hypergraph.errors import InputError, short, unknown_name
-from hypergraph.nn.registry import ACTIVATIONS, ENCODERS, FCS, HEADS
+from hypergraph.nn.registry import ACTIVATIONS, DEFAULT_FC, ENCODERS, FCS, HEADS
 from hypergraph.option import MOST, MOST_SEED, check_fields, fit, option, option_of
 from hypergraph.tasks.fitting import check_fc, check_head, check_propagate, idle, listed, takers
 
@@ -62,7 +62,7 @@ class Config:
     )
     dtype: str = option("float32", "The type of numbers.", choices=("float32", "float64"))
     device: str = option("auto", "cpu, cuda, cuda:1 ...; auto is a GPU where there is one.")
-    # Sums depend on it in the last digit: it is not left to the seeds that happen to run side by side.
+    # The last digits of sums depend on it, so it is a setting and does not follow from the number of jobs.
     threads: int = option(1, "Torch's threads for each seed.", least=1, most=256)
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ class GraphConfig(Config):
     )
     normalize_features: bool | None = option(
         None,
-        "Divide the rows of features by their sum; by default as publications do.",
+        "Divide each row of features by its sum; by default as publications do with the dataset.",
         group=DATA,
         flags="--normalize-features/--raw-features",
     )
@@ -186,6 +186,7 @@ MAGNITUDES = ("free", "row")
 NODE_RECIPES = ("few-labels", "many-labels")
 LINK_RECIPES = ("published", "ours")
 _MAGNITUDE = "Whether the magnitudes of {} are parameters of their own, or norms of rows."
+_OWN = f"{DEFAULT_FC['poincare']} on the Poincaré ball, {DEFAULT_FC['lorentz']} on the Lorentz model"
 _SPLIT = "The split; by default the one that publications use on the dataset."
 
 
@@ -199,7 +200,7 @@ class NodeConfig(GraphConfig):
     head: str = option("bmlr-p", "The head (see `hypergraph heads`).", group=MODEL, choices=HEADS)
     fc: str | None = option(
         None,
-        "The encoder's linear layers (see `hypergraph fcs`); by default its own.",
+        f"The linear layers of {listed(takers('encoder', 'fc'))} (see `hypergraph fcs`); by default {_OWN}.",
         group=MODEL,
         choices=FCS,
     )
@@ -208,8 +209,8 @@ class NodeConfig(GraphConfig):
     )
     recipe: str | None = option(
         None,
-        "Settings made for few labelled nodes, or for many, in place of the dataset's own; a graph that no "
-        "preset names gets few where a split comes with it, and many where it is ours.",
+        "Settings for few labelled nodes, or for many, in place of the dataset's own. By default a graph "
+        "without presets gets few-labels if a split comes with it, else many-labels.",
         group=MODEL,
         choices=NODE_RECIPES,
     )
@@ -247,13 +248,18 @@ class LinkConfig(GraphConfig):
     )
     recipe: str = option(
         "published",
-        "The paper's network, or, on Cora and PubMed, the layers, decoder and dropout that did best on "
-        "validation.",
+        "published: the paper's network. ours: on Cora and PubMed the number of layers, decoder, dropout and "
+        "weight decay that did best on validation.",
         group=MODEL,
         choices=LINK_RECIPES,
     )
-    r: float = option(2.0, "The squared distance at which the decoder gives a half.", group=MODEL)
-    t: float = option(1.0, "How slowly the decoder falls there.", group=MODEL, above=0)
+    r: float = option(2.0, "The squared distance at which the probability of an edge is a half.", group=MODEL)
+    t: float = option(
+        1.0,
+        "How slowly the probability of an edge falls with the distance d: its logit is (r - d^2) / t.",
+        group=MODEL,
+        above=0,
+    )
     split: str | None = option(None, _SPLIT, group=DATA, choices=LINK_SPLITS)
 
     def __post_init__(self) -> None:
@@ -305,7 +311,7 @@ def settle(
         raise unknown_name(cls.chosen, chosen, names)
     space = (FCS if cls.chosen == "fc" else HEADS)[chosen].space
     variants = [space, chosen]
-    # a recipe for any graph, where it was asked for, stands in place of the dataset's own settings
+    # where a recipe for any graph is asked for, the dataset's own settings are not used
     named = "" if typed.get("recipe") in NODE_RECIPES else Path(dataset).name
     if "encoder" in known:
         values = preset(cls.task, named, *variants) | typed
@@ -342,14 +348,14 @@ def check_names(cls: type[Config], names: Iterable[str]) -> None:
 
 
 def _recipe(dataset: str, split: str | None) -> str:
-    """Splits that come with a graph train few nodes a class; ours train most of them."""
+    """By the split: those that come with a graph train few nodes of a class; ours train most of them."""
     known = DATASETS.get(dataset)
     split = split or (known.split if known else "masks" if may_have_masks(dataset) else "strict")
     return "few-labels" if split in ("planetoid", "masks") else "many-labels"
 
 
 def _depending(config: Config) -> dict[str, Any]:
-    """What a setting that was left open comes to, on this machine and for this dataset."""
+    """The values of settings that were left open: the device of this machine, the split of the dataset."""
     found: dict[str, Any] = {}
     if config.device == "auto":
         import torch
@@ -378,12 +384,17 @@ def presets(task: str) -> dict[str, Any]:
 
 
 def preset(task: str, dataset: str, *variants: str) -> dict[str, Any]:
-    """The presets of a task for a dataset; ``variants`` (space, head, encoder, recipe)
-    are more and more special.
+    """The presets of a task for a dataset.
 
-    In the file, ``[default]`` and then ``[<dataset>]`` give the values, each with a table of its own for a
-    variant, or for two of them, one within the other, where that differs; ``like`` names the dataset whose
-    presets are used too.
+    In the file ``[default]`` gives the values for every dataset, and ``[<dataset>]`` overrides them. A table
+    within one of these, such as ``[cora.lorentz]`` or ``[cora.hnn.ours]``, overrides it for a variant or for
+    several together. ``like`` names a dataset whose values come first.
+
+    Args:
+        task: Its name.
+        dataset: Its name.
+        variants: The space, the head or linear layer, the encoder and the recipe: later ones override
+            earlier ones.
     """
     tables = presets(task)
     values: dict[str, Any] = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hypergraph.tasks.run import Run
 
 
-# What gloo and NCCL say when a process at the other end is gone.
+# Parts of the messages of gloo and NCCL when another process has ended.
 _SEVERED = (
     "connection closed by peer",
     "connection reset by peer",
@@ -40,7 +40,7 @@ def launched() -> bool:
 
 
 def speaks_for_all(error: InputError) -> bool:
-    """Whether another process says it: of what all have in common, the first one does."""
+    """Whether this process stays silent: an error that all processes have is printed by the first one."""
     from hypergraph.tasks.guard import TrainingStopped
 
     return launched() and os.environ.get("RANK", "0") != "0" and not isinstance(error, TrainingStopped)
@@ -82,7 +82,7 @@ def run(
         if told[0] is not None:  # else the first process says what is wrong
             _train_along(Run.open(told[0], source), told[1], data)
         return None
-    except RuntimeError as error:  # torch has no class of its own for it
+    except RuntimeError as error:  # torch has no class of its own for a lost connection
         if not any(sign in str(error).lower() for sign in _SEVERED):
             raise
         raise InputError(
@@ -93,7 +93,7 @@ def run(
 
 
 def _together(load: Callable[[], Any]) -> Any:
-    """``load()``, in all processes or in none: what went wrong in one is raised in all."""
+    """``load()`` in every process; an error in one of them is raised in all."""
     import torch.distributed as dist
 
     said: list[str | None] = [None] * dist.get_world_size()
@@ -148,8 +148,8 @@ def _train_along(folder: Run, seeds: list[int], data: Any) -> None:
     for seed in seeds:
         with runner.alone(folder.config, seed):
             task = folder.kind.load_task()(folder.config, seed, data)
-            # The first process has checked whose checkpoint it is, and writes the next.
+            # The first process checks that the checkpoint is of this run, and writes the next ones.
             loop.train(task, task.schedule, Keeper(folder.seed_folder(seed), owner={}))
-            # The first process writes these now; rows of a graph are shared out among all.
+            # The first process writes the results of these; all take part, because rows are shared out.
             task.embedding()
             task.test()

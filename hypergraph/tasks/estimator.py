@@ -135,7 +135,7 @@ class HyperbolicClassifier(ClassifierMixin, BaseEstimator):
         alike = ("mlp" if flat else "hnn") if not graph.edge_index.shape[1] else "gcn" if flat else "hgcn"
         given = {name: getattr(self, name) for name in self.get_params() if name in _SETTINGS}
         given |= {"encoder": self.encoder or alike, "seed": self.random_state, "min_epochs": 0}
-        if not graph.edge_index.shape[1]:  # the presets' dropout is for the many words of a document
+        if not graph.edge_index.shape[1]:  # the presets' dropout is for documents with many words
             given |= {"feature_dropout": 0.0, "hidden_dropout": 0.0}
         if flat:  # so that a grid of heads and curvatures may have a Euclidean head too
             del given["K"]

@@ -1,4 +1,4 @@
-"""Where tasks run that do not need each other: in processes of this machine, or on a Ray cluster.
+"""Where independent tasks run: in processes of this machine, or on a Ray cluster.
 
 Both take tasks by ``submit``, which gives a :class:`concurrent.futures.Future`, and try a task again whose
 process was lost.
@@ -100,14 +100,15 @@ class _Pool:
 
     def __init__(self, jobs: int, lock: int | None) -> None:
         self._jobs, self._lock = jobs, lock
-        # Not forked: torch's threads do not survive that.
+        # Started anew and not forked: torch's threads do not survive a fork.
         self._context = multiprocessing.get_context("spawn")
         self._turn = threading.Lock()
         self._closed = False
         self._start()
 
     def _start(self) -> None:
-        # Nobody else has the other end: when it is closed, or this process dies, the others read its end.
+        # Only this process holds the writing end of the pipe. When it closes it, or ends, the workers notice
+        # that the pipe is at its end, and end too.
         read, self._alive = self._context.Pipe(duplex=False)
         self._news = self._context.SimpleQueue()
         held = None if self._lock is None else _Descriptor(self._lock)
@@ -136,7 +137,7 @@ class _Pool:
     def _settle(
         self, future: Future[Any], number: int, function: Callable[..., Any], args: Any, inner: Future[Any]
     ) -> None:
-        if inner.cancelled():  # by close(): nobody waits any more
+        if inner.cancelled():  # by close(): the result is not needed any more
             return
         error = inner.exception()
         if error is None:
@@ -146,7 +147,7 @@ class _Pool:
         elif self._closed or number == TRIES:
             future.set_exception(InputError(_LOST))
         else:
-            # not here: this is a thread of the pool that is to be replaced
+            # in a new thread: this one belongs to the broken pool, which is about to be replaced
             again = partial(self._try, future, number + 1, function, args)
             threading.Thread(target=again, daemon=True).start()
 
@@ -181,8 +182,8 @@ def _enter(alive: Any, news: Any, lock: Any) -> None:
     """What a new process does first."""
     global _told
     _told = news
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the process that started this one
-    os.dup2(2, 1)  # what a library prints is no result
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the process that started this one
+    os.dup2(2, 1)  # what a library prints must not be mixed with the results on standard output
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
 
 
@@ -221,7 +222,7 @@ def _ray(jobs: int, threads: int, gpus: int) -> Iterator[_Ray]:
         here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": jobs * threads}
         try:
             ray.init(log_to_driver=False, include_dashboard=False, logging_level="error", **here)
-        except Exception as error:  # Ray raises nearly anything, a plain Exception where it starts too slowly
+        except Exception as error:  # Ray raises many types, a plain Exception where it starts too slowly
             reason = str(error).splitlines()[0].rstrip(".")
             raise InputError(f"Ray does not start ({reason}); check RAY_ADDRESS, or try again.") from error
     tasks = _Ray(ray, threads, gpus)

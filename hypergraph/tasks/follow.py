@@ -47,11 +47,11 @@ def follow(folder: Run, say: Callable[[str], None]) -> Iterator[None]:
     with ExitStack() as stack:
         logs = [stack.enter_context(_LOGS[name](folder)) for name in _logs.get()]
         pending = folder.pending()
-        speak = (lambda text: None) if sys.stderr.isatty() else say  # there a bar says more
+        speak = (lambda text: None) if sys.stderr.isatty() else say  # on a terminal there is a bar instead
         seen: dict[int, int] = {}
 
         def look() -> None:
-            # What is damaged or deleted under the run is said by the run itself.
+            # If a file was damaged or deleted meanwhile, the run itself says so.
             with suppress(OSError, ValueError, KeyError):
                 look_closely()
 

@@ -113,7 +113,7 @@ class Keeper:
             return
         if self._log is not None:
             self._log.flush()
-            os.fsync(self._log.fileno())  # a checkpoint does not outlive the metrics that it goes on from
+            os.fsync(self._log.fileno())  # a checkpoint on disk needs the metrics before it
         tensors = (
             checkpoint.prefixed("model.", task.model.state_dict())
             | checkpoint.prefixed("optimizer.", checkpoint.optimizer_state(task.optimizer))

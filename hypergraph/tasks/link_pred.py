@@ -27,8 +27,8 @@ from hypergraph.tasks.graph import GraphData
 from hypergraph.tasks.guard import step, telemetry
 from hypergraph.tasks.loop import Schedule
 
-PAIRS = 1 << 20  # that are scored at once
-_LOOK = 10_000  # nodes that say how long features are
+PAIRS = 1 << 20  # so many are scored at once
+_LOOK = 10_000  # nodes whose features are looked at to find out how long they are
 
 
 class LinkPredictor(nn.Module):
@@ -244,8 +244,9 @@ def _loss(logits: Tensor) -> Tensor:
 def _begin_near(encoder: Any, data: GraphData, dtype: str) -> None:
     """Scale the first matrix down, where it is one in the tangent space, so that points begin within about 1.
 
-    Long features place them far out: there the decoder gives all pairs 0, and these layers take a hundred
-    epochs to come back, or never do. With biases of 0 the other layers follow in proportion.
+    Long features place the points far out. There the decoder gives every pair the probability 0, and these
+    layers need a hundred epochs to come back, or never do. Biases are 0 at the start, so that the points of
+    the later layers come nearer in proportion.
     """
     layer = getattr(encoder.layers[0], "fc", encoder.layers[0])
     if not isinstance(layer, TangentLinear):

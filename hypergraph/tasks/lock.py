@@ -25,7 +25,7 @@ def hold(folder: Path, patience: float) -> Iterator[int | None]:
     except ImportError:  # Windows
         yield None
         return
-    # A link in a folder from elsewhere must not make us create what it points to.
+    # A link in somebody else's folder must not make us create the file that it points to.
     descriptor = os.open(folder / NAME, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
     try:
         end = time.monotonic() + patience

@@ -56,7 +56,7 @@ def train(
     for group in task.optimizer.param_groups:
         group.setdefault("initial_lr", group["lr"])
     if not progress.epoch:
-        # Written before the first step, so that a disk without room says so now.
+        # Written before the first step, so that a full disk is noticed now.
         keeper.save(task, progress, best, force=True)
     try:
         while not _finished(progress, schedule):

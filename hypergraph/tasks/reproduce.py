@@ -63,7 +63,7 @@ MORE_DATASETS: Mapping[str, Sequence[str]] = {
     "genome": ("splice",),
 }
 
-# What may differ between a finished run and what is asked for: none has a say in the numbers of a seed.
+# What may differ between a finished run and what is asked for: none of these changes the results of a seed.
 _FREE = ("seeds", "seed", "data", "dataset", "threads", "device", "recipe")
 
 

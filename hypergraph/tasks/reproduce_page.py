@@ -32,7 +32,7 @@ class Row:
         model: Parameters of the model.
         split: The name of the split.
         leaks: Whether training nodes are tested.
-        settings: Every setting that has a say in the numbers.
+        settings: Every setting that changes the results.
     """
 
     dataset: str

@@ -35,7 +35,7 @@ PROBE_BYTES = 16 * 2**20
 # What a seed leaves beside its ``result.json``.
 SEED_FILES = ("metrics.jsonl", "model.safetensors", "embedding.npz")
 CHECKPOINT = "checkpoint.safetensors"  # of a seed that is not finished
-CURVE = 10  # epochs: fewer are read off a table, and to draw them takes longer than to train them
+CURVE = 10  # epochs: a picture of fewer takes longer to draw than they take to train
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Run:
     def owner(self, seed: int) -> dict[str, Any]:
         """What the numbers of a seed depend on; kept with all that is written of it."""
         settings = {"task": self.config.task, **self.config.to_dict()}
-        # Neither has a say in the numbers of a seed.
+        # Neither of these two changes the results of a seed.
         del settings["seeds"]
         settings.pop("data", None)
         return settings | {"seed": seed, "data_sha256": self.data_sha256}
@@ -232,7 +232,7 @@ class Run:
                 for seed in found
                 for line in read_text(self.seed_folder(seed) / "metrics.jsonl").splitlines()
             ]
-        for seed in found:  # a kill may have come between a seed's result and the end of its checkpoint
+        for seed in found:  # a kill may have left the checkpoint of a seed that is finished
             (self.seed_folder(seed) / CHECKPOINT).unlink(missing_ok=True)
         atomic_write_text(self.path / "metrics.jsonl", "".join(lines))
         for name in ("model.safetensors", "embedding.npz"):
@@ -306,7 +306,7 @@ def check_free(path: Path) -> None:
 
 
 def _check_empty(path: Path) -> None:
-    # A run that was killed before it had begun leaves these.
+    # A run that is killed while it makes its folder leaves the lock and parts of files.
     if any(entry.name != lock.NAME and not is_part(entry) for entry in path.iterdir()):
         raise InputError(
             f"{path}: the folder is not empty; name a new one with --out, or continue its run with --resume."

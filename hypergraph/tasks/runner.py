@@ -162,7 +162,7 @@ def _train(folder: Run, data: Any, jobs: int | None, backend: str, bar: Any) -> 
     total, here = folder.config.seeds, backend == "local"
     most = min(jobs or cores(folder.config), len(pending))
     if here and (most == 1 or jobs is None):
-        # Seeds that are shorter than the start of a process are done before it would be there.
+        # Short seeds run here: they are finished before a new process would have started.
         enough = None if most == 1 else time.monotonic() + _START
         pending = _one_by_one(folder, pending, data, enough, bar)
         most = min(most, len(pending))
@@ -172,7 +172,7 @@ def _train(folder: Run, data: Any, jobs: int | None, backend: str, bar: Any) -> 
 
 
 class _Enough(Exception):
-    """A seed takes longer than was to be waited for; it goes on from its checkpoint elsewhere."""
+    """This seed takes long; another process continues it from its checkpoint."""
 
 
 def _one_by_one(folder: Run, seeds: list[int], data: Any, enough: float | None, bar: Any) -> list[int]:
@@ -248,7 +248,7 @@ def run_seed(folder: Run, seed: int, data: Any, report: Report | None = None) ->
     keeper.path.unlink(missing_ok=True)
 
 
-# Of a process's one generator: seeds that are trained in several threads take turns.
+# Torch has one random generator in a process, so seeds that are trained in several threads take turns.
 _TURN = threading.RLock()
 
 
@@ -256,7 +256,7 @@ _TURN = threading.RLock()
 def alone(config: Config, seed: int) -> Iterator[None]:
     """A seed's own random numbers, threads and dtype, and the caller's again afterwards.
 
-    All three belong to the whole process, so that of several threads one at a time is let in.
+    All three belong to the whole process, so only one thread at a time trains.
     """
     import torch
 
@@ -300,7 +300,7 @@ def _side_by_side(
 
 
 def train_seed(path: str, seed: int, source: str | None) -> None:
-    """Train one seed of a run folder, in a process that may know nothing of it yet.
+    """Train one seed of a run folder; it is called in another process.
 
     Args:
         path: The run folder.
