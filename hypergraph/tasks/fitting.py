@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hypergraph.errors import InputError
-from hypergraph.nn.registry import ENCODERS, FCS, HEADS, EncoderEntry, Entry
+from hypergraph.nn.registry import DEFAULT_FC, ENCODERS, FCS, HEADS, EncoderEntry, Entry
 
 _PARTS: Mapping[str, Mapping[str, Entry] | Mapping[str, EncoderEntry]] = {
     "head": HEADS,
@@ -34,13 +34,17 @@ def takers(part: str, name: str) -> list[str]:
     return [entry.name for entry in _PARTS[part].values() if name in entry.takes]
 
 
+def _encoders(flat: bool) -> str:
+    return listed((entry.name for entry in ENCODERS.values() if entry.flat == flat), "or")
+
+
 def check_head(head: str, encoder: str, fc: str | None) -> None:
     """Refuse a head, an encoder and linear layers of different spaces."""
     space = HEADS[head].space
     if space == "euclidean" and not ENCODERS[encoder].flat:
         raise InputError(
             f"The head '{head}' is Euclidean, the encoder {encoder} is not; "
-            "use --encoder gcn or mlp, or the head tangent-p or tangent-l."
+            f"use --encoder {_encoders(flat=True)}, or the head tangent-p or tangent-l."
         )
     if fc is not None and "fc" in ENCODERS[encoder].takes and FCS[fc].space != space:
         fitting = ", ".join(entry.name for entry in FCS.values() if entry.space == space)
@@ -53,10 +57,10 @@ def check_fc(fc: str, encoder: str) -> None:
     """Refuse linear layers that an encoder cannot have."""
     flat = FCS[fc].space == "euclidean"
     if flat != ENCODERS[encoder].flat:
-        fitting = "gcn or mlp, or --fc bfc-p" if flat else "hnn or hgcn, or --fc linear"
+        other = DEFAULT_FC["poincare" if flat else "euclidean"]
         raise InputError(
             f"The fc '{fc}' is {FCS[fc].space}, and the encoder {encoder} has no such layers; "
-            f"use --encoder {fitting}."
+            f"use --encoder {_encoders(flat)}, or another fc, such as {other}."
         )
 
 

@@ -125,7 +125,7 @@ def efficiency(
         "RTX A6000; and trained parameters.",
         (
             "dataset",
-            "layer",
+            "fc",
             "s/epoch, ours",
             "s/epoch, published",
             "parameters, ours",
