@@ -186,7 +186,7 @@ def test_a_folder_of_data_that_moved(tmp_path: Path, jobs: int) -> None:
     run = tmp_path / "run"
     whole = genome_classification("small", data=str(here), seeds=2, epochs=1, batch=20, jobs=1, out=run)
     here.rename(new)
-    with pytest.raises(InputError, match="small: neither 'simulated' nor .* name it with --data"):
+    with pytest.raises(InputError, match=r"small: neither 'simulated' nor .* name it with --data"):
         predict(run, tmp_path / "out.csv")
     assert predict(run, tmp_path / "out.csv", data=str(new)) == 8
     for seed in (0, 1):
