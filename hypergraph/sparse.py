@@ -201,11 +201,12 @@ def _row_sums(crow: Tensor, value: Tensor) -> Tensor:
 
 def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     """``matrix @ x``, spelt as a function because the compiler does not trace the operator."""
-    if torch.compiler.is_compiling():
-        return _spmm(*matrix._parts, x)
     from hypergraph.geometry.kernels.torch_internals import transformed  # geometry imports this file
 
-    if transformed():  # by its definition, which torch.func and fake tensors can follow
+    if transformed():
+        if torch.compiler.is_compiling():
+            return _spmm(*matrix._parts, x)
+        # by its definition, which torch.func and fake tensors can follow
         (source, target), value = matrix.edges()
         zeros = x.new_zeros(matrix.shape[0], x.size(1))
         return zeros.index_add(0, target, value.unsqueeze(-1) * x.index_select(0, source))

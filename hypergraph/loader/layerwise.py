@@ -57,17 +57,18 @@ def _hgcn(encoder: HGCN, features: Rows, graph: _Graph) -> Tensor:
         h = _by_rows(graph.count, partial(_transformed, encoder, partial(conv.fc, tangent=True), features, u))
         with _standing_in(conv, "fc"):
             u = graph.aggregate(h, partial(_convolved, conv, h), symmetric=conv.norm == "symmetric")
-        u = encoder.between[i](u, before) if i < encoder.num_layers else u
+        u = encoder.between[i](u, before) if i < len(encoder.between) else u
     assert u is not None
     return encoder.space.exp0(u)
 
 
 def _gcn(encoder: GCN, features: Rows, graph: _Graph) -> Tensor:
     u: Tensor | None = None
-    for conv, act, between in zip(encoder.layers, encoder.acts, encoder.between):
+    for i, (conv, act) in enumerate(zip(encoder.layers, encoder.acts)):
         before = u
         h = _by_rows(graph.count, partial(_transformed, encoder, conv.lin, features, u))
-        u = between(graph.aggregate(h, partial(_summed, conv.bias, act, h), symmetric=True), before)
+        u = graph.aggregate(h, partial(_summed, conv.bias, act, h), symmetric=True)
+        u = encoder.between[i](u, before) if encoder.between else u
     assert u is not None
     for _ in range(encoder.propagate):
         u = graph.aggregate(u, partial(_summed, None, nn.Identity(), u), symmetric=True)

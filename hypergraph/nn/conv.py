@@ -23,8 +23,7 @@ from hypergraph.nn.registry import as_space, make_fc
 from hypergraph.nn.shared import check_finite, check_points
 from hypergraph.sparse import Memo, SparseMatrix, SparseRows, spmm
 
-_STEPS = ("propagate", "message", "aggregate")
-_HOOKS = [f"_{step}_forward_{when}hooks" for step in _STEPS for when in ("pre_", "")]
+_HOOKS = [f"_{at}_forward_{pre}hooks" for at in ("propagate", "message", "aggregate") for pre in ("", "pre_")]
 
 
 class HGCNConv(MessagePassing):
@@ -174,20 +173,19 @@ class HGCNConv(MessagePassing):
         learns = weights_learn(graph, edge_weight)
         single = self.attention or bool(self.explain) or not self.fuse or learns
         # so do a message of a subclass, and PyG's hooks on messages
-        single |= type(self).message is not HGCNConv.message or any(getattr(self, name) for name in _HOOKS)
+        single |= type(self).message is not HGCNConv.message or any(map(vars(self).get, _HOOKS))
         if isinstance(graph, SparseMatrix):
             if edge_weight is not None:
                 raise InputError("A SparseMatrix holds its own weights; pass no edge_weight with it.")
             check_size(graph.shape, *nodes.size)
             return Edges(*graph.edges(), nodes._replace(targets=graph.shape[0])) if single else graph
-
         single |= transformed()
 
         def make() -> SparseMatrix | Edges:
             edges = normalize(graph, edge_weight, nodes, dtype, self.norm, self.undirected)
             return edges if single else edges.matrix()
 
-        if not self.cached or learns or transformed() or not isinstance(graph, Tensor):
+        if not self.cached or learns or not isinstance(graph, Tensor) or transformed():
             return make()
         return self._memo(make, graph, edge_weight, *nodes, single, dtype)
 

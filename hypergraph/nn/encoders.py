@@ -93,7 +93,8 @@ class Encoder(ShowsArguments):
         self.in_channels, self.hidden_channels, self.num_layers = in_channels, hidden_channels, num_layers
         self.fc, self.act, self.dropout, self.propagate = fc, act, dropout, propagate
         self.first = _First(self.space, in_channels, clip, feature_dropout)
-        self.between = nn.ModuleList(_Between(residual, hidden_dropout) for _ in range(num_layers))
+        needed = num_layers if residual or hidden_dropout else 0
+        self.between = nn.ModuleList(_Between(residual, hidden_dropout) for _ in range(needed))
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(self.init_layer(n, m, bias=bias, **options) for n, m in pairwise(widths))
         if not isinstance(self.layers[0], HGCNConv):  # which has its own
@@ -256,7 +257,7 @@ class HGCN(Encoder):
         for i, conv in enumerate(self.layers):
             given = ((u, None), matrices[i]) if matrices else (u, edge_index, edge_weight)
             out = conv(*given, tangent=True)
-            u = self.between[i](out, u) if i < self.num_layers else out
+            u = self.between[i](out, u) if i < len(self.between) else out
         return self.last(u)
 
 
@@ -275,8 +276,9 @@ class HNN(Encoder):
 
     def forward(self, x: Features, edge_index: Any = None, edge_weight: Tensor | None = None) -> Tensor:
         u = self.first(x)
-        for layer, act, between in zip(self.layers, self.acts, self.between):
-            u = between(self.space.bound0(act(self.dropped_output(layer(u, tangent=True)))), u)
+        for i, (layer, act) in enumerate(zip(self.layers, self.acts)):
+            out = self.space.bound0(act(self.dropped_output(layer(u, tangent=True))))
+            u = self.between[i](out, u) if self.between else out
         return self.space.exp0(u)
 
 
@@ -340,8 +342,9 @@ class GCN(Encoder):
             graphs: list[Any] = [(matrix, None) for matrix in matrices]
         else:
             graphs = [self._normalized(edge_index, edge_weight, u)] * (self.num_layers + self.propagate)
-        for conv, act, between, graph in zip(self.layers, self.acts, self.between, graphs):
-            u = between(act(self.dropped_output(conv(u, *graph))), u)
+        for i, (conv, act) in enumerate(zip(self.layers, self.acts)):
+            out = act(self.dropped_output(conv(u, *graphs[i])))
+            u = self.between[i](out, u) if self.between else out
         for graph in graphs[self.num_layers :]:
             u = self.layers[-1].propagate(graph[0], x=u, edge_weight=graph[1])
         return u

@@ -41,9 +41,7 @@ class Horospheres(Kernel):
     def forward(
         self, x: Any, weight: Tensor, scale: Tensor, offset: Tensor, view: Any, K: Any, limit: float
     ) -> Found:
-        if 0 in x.shape or weight.numel() == 0 or (isinstance(x, SparseRows) and x.learns()):
-            return None
-        if scale.dim() != 1:  # a curvature for each point
+        if 0 in (*x.shape, *weight.shape) or scale.dim() > 1 or (isinstance(x, SparseRows) and x.learns()):
             return None
         found: Any = ()
         if view is None:
