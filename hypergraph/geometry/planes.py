@@ -112,8 +112,8 @@ def horospheres(
 
 @with_kernel(Products())
 def products(y: Any, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The inner products of the points with the rows of the weight, and the norms of these."""
-    return product(y, weight), safe_sqrt(sq_norm(weight)).squeeze(-1)
+    """The inner products of the points with the rows of the weight, and the squared norms of these."""
+    return product(y, weight), sq_norm(weight).squeeze(-1)
 
 
 @with_kernel(Tail())
@@ -135,13 +135,12 @@ def tail(
     return value if scale is None else value * scale
 
 
-def _flat(x: Rows) -> Rows:
-    return x if isinstance(x, SparseRows) or x.dim() == 2 else x.reshape(-1, x.size(-1))
+def _flat(x: Any) -> Any:
+    return x if len(x.shape) == 2 else x.reshape(-1, x.size(-1))
 
 
 def _shaped(logits: Tensor, x: Rows) -> Tensor:
-    flat = isinstance(x, SparseRows) or x.dim() == 2
-    return logits if flat else logits.reshape(*x.shape[:-1], logits.size(-1))
+    return logits if len(x.shape) == 2 else logits.reshape(*x.shape[:-1], logits.size(-1))
 
 
 @operator
@@ -167,9 +166,10 @@ def hyperplanes(
     b = s * offset
     b = torch.where(b.abs() > limit, torch.sign(b) * limit, b)
     y = seen(_flat(x), K, pace, tangent)
-    along, norms = products(y, weight)
+    inner, squares = products(y, weight)
+    norms = safe_sqrt(squares)
     scale, column = (norms if scale is None else scale) / s, b.cosh() / nonzero(norms)
-    return _shaped(tail(along, time_of(y), column, -b.sinh(), scale, "asinh", -math.inf), x)
+    return _shaped(tail(inner, time_of(y), column, -b.sinh(), scale, "asinh", -math.inf), x)
 
 
 class _ClassPoints(NamedTuple):
@@ -184,8 +184,8 @@ class _ClassPoints(NamedTuple):
     length: Tensor
 
 
-def _place(point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _ClassPoints:
-    u2, uz, z2 = (t.squeeze(-1) for t in (sq_norm(point), dot(point, normal), sq_norm(normal)))
+def _place(u2: Tensor, point: Tensor, normal: Tensor, K: Scalar, pace: float) -> _ClassPoints:
+    uz, z2 = dot(point, normal).squeeze(-1), sq_norm(normal).squeeze(-1)
     own, q = bound_of(u2, pace * pace * K, distance_limit(point.dtype))
     factor = times(pace * (-K) ** 0.5 * own, sinhc(q))
     square = factor.square() * u2
@@ -202,13 +202,14 @@ def hyperplanes_through(x: Tensor, point: Tensor, normal: Tensor, *, K: Scalar, 
     :math:`\sinh^{-1}` of :math:`\langle x_s, \hat a + h p_s/(1 + p_t)\rangle - h x_t` at :func:`seen`: one
     product, with a vector of norm :math:`\sqrt{1 + h^2}`.
     """
-    y, at = seen(_flat(x), K, pace, False), _place(point, normal, K, pace)
+    y = seen(_flat(x), K, pace, False)
+    at = _place(sq_norm(point).squeeze(-1), point, normal, K, pace)
     lean = at.length * at.along * at.factor / (1 + at.time)
     towards = normal + lean.unsqueeze(-1) * point
-    along, norms = products(y, towards)
-    column = (1 + at.along.square()).sqrt() / nonzero(norms)
+    inner, squares = products(y, towards)
+    column = (1 + at.along.square()).sqrt() / nonzero(safe_sqrt(squares))
     scale = (1 + at.time) * at.length / (-K) ** 0.5
-    return _shaped(tail(along, time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
+    return _shaped(tail(inner, time_of(y), column, -at.along, scale, "asinh", -math.inf), x)
 
 
 @operator
@@ -220,7 +221,9 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     :math:`B^{v}(-p\oplus x) = B^{v'}(x) + B^{v}(-p)` with :math:`v' = \sqrt{-K}p\oplus v` on the sphere, and
     :math:`d/\lVert m\rVert = 2h\coth h` with :math:`h = \sqrt{-K}d/2`: two products.
     """
-    s, y, at = (-K) ** 0.5, seen(_flat(x), K, pace, False), _place(point, direction, K, pace)
+    y = seen(_flat(x), K, pace, False)
+    inner, squares = products(y, point)
+    s, at = (-K) ** 0.5, _place(squares, point, direction, K, pace)
     # p + (1, v), a ray of light, has the time T + <p, v> and the spatial part v + (1 + <p, v> / (1 + T)) p
     rise = at_least(at.square / (1 + at.time) + at.along, 1 / (at.time + safe_sqrt(at.square)) - 1)
     lean = at.length * at.factor * (1 + at.along / (1 + at.time))
@@ -228,7 +231,7 @@ def pseudo_busemann(x: Tensor, point: Tensor, direction: Tensor, *, K: Scalar, p
     scale = torch.full_like(rise, -2.0) / s
     busemann = _horospheres(y, towards, scale, scale * torch.log1p(rise), *_SEEN)
     # cosh(s d) is a Minkowski product
-    h = tail(product(y, point), time_of(y), -at.factor, at.time, None, "hcothh", 1.0)
+    h = tail(inner, time_of(y), -at.factor, at.time, None, "hcothh", 1.0)
     return _shaped(busemann * h, x)
 
 
