@@ -10,7 +10,6 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.nn.inits import reset
 
 from hypergraph.errors import InputError
 from hypergraph.geometry.kernels.torch_internals import transformed
@@ -100,8 +99,9 @@ class _FC(ShowsArguments):
         """Initialise anew: the bias without effect."""
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-        for part in self.children():  # an activation may have parameters
-            reset(part)
+        phi: Any = self._modules.get("phi")
+        if hasattr(phi, "reset_parameters"):  # an activation with parameters
+            phi.reset_parameters()
 
     def dropped_weight(self, weight: Tensor) -> Tensor:
         """The weight with DropConnect."""
