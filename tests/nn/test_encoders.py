@@ -264,6 +264,18 @@ def test_reset_parameters_resets_activations(cls: type) -> None:
     assert [slope.item() for slope in slopes] == [0.25, 0.25]
 
 
+def test_a_subclass_may_take_arguments_of_its_own() -> None:
+    class Named(HGCN):
+        def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.name = name
+
+    assert Named("mine", FEATURES, DIM, 2, PoincareBall(-0.5))(features(), edges()).shape == (
+        len(features()),
+        DIM,
+    )
+
+
 @pytest.mark.parametrize("cls", [HGCN, GCN])
 def test_an_evaluation_in_inference_mode_leaves_nothing_that_training_cannot_use(cls: type) -> None:
     space = PoincareBall(-0.5) if cls is HGCN else None

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from hypergraph.errors import InputError
 from hypergraph.geometry.space import Space
 from hypergraph.nn import HEADS, make_head, make_space
 from tests import reference
@@ -106,6 +107,14 @@ def test_logits_are_distances_to_hyperplanes(name: str, K: float) -> None:
                 with torch.enable_grad():
                     expected = scale * nearest_distance(space, row, p, direction, 3)
                 torch.testing.assert_close(logit.abs(), expected, rtol=1e-7, atol=1e-7)
+
+
+def test_a_first_batch_without_points_checks_nothing_yet() -> None:
+    head = make_head("bmlr-p", 5, 3)
+    head(torch.zeros(0, 5))
+    head(torch.full((2, 5), torch.nan))
+    with pytest.raises(InputError, match="not lifted"):
+        head(torch.full((2, 5), 3.0))
 
 
 @pytest.mark.parametrize("name", HEADS)

@@ -79,7 +79,7 @@ def model_of(cls: type, fc: str) -> tuple[Model, Tensor, Tensor]:
     torch.manual_seed(0)
     space = make_space(FCS[fc].space, -0.7)
     head = "bmlr-p" if FCS[fc].space == "poincare" else "bmlr-l"
-    model = Model(cls(9, 5, 2, space, fc=fc), make_head(head, 5, 3, space))
+    model = Model(cls(9, 5, 2, space, fc=fc, residual=True), make_head(head, 5, 3, space))
     return model, torch.randn(12, 9), torch.randint(0, 12, (2, 30))
 
 
@@ -156,6 +156,15 @@ def test_fake_tensors_pass_through_encoders(name: str) -> None:
     if name in ("hnn", "mlp"):
         assert encoder.to("meta")(x.to("meta")).shape == shape
         assert torch.export.export(ENCODERS[name]().double().eval(), (x,)).module()(x).shape == shape
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the compiler, where it breaks the graph
+def test_compile_takes_an_edge_index() -> None:
+    """With a break of the graph, where the edges are looked at."""
+    encoder, x, edge_index, _ = encoder_of("hgcn")
+    got = torch.compile(encoder, backend="aot_eager")(x, edge_index)
+    torch.testing.assert_close(got, encoder(x, edge_index))
 
 
 def test_a_curious_look_leaves_a_layer_to_be_initialised() -> None:
